@@ -83,15 +83,14 @@ type Reason uint8
 
 // The reasons, each counted by the receiver under its text.
 const (
-	ReasonNone          Reason = iota // the frame has a name
-	ReasonNoMapping                   // the address lies in no known mapping
-	ReasonNoSymbol                    // the file is readable, no symbol covers the address
-	ReasonUnreadable                  // the file could not be opened, or is not the one that was mapped
-	ReasonMalformed                   // the file is not an ELF file that can be trusted
-	ReasonNoMap                       // anonymous code without a perf map entry
-	ReasonKernelHidden                // kernel addresses are hidden from us
-	ReasonProcessGone                 // the process ended before its mappings were read
-	reasonCount
+	ReasonNone         Reason = iota // the frame has a name
+	ReasonNoMapping                  // the address lies in no known mapping
+	ReasonNoSymbol                   // the file is readable, no symbol covers the address
+	ReasonUnreadable                 // the file could not be opened, or is not the one that was mapped
+	ReasonMalformed                  // the file is not an ELF file that can be trusted
+	ReasonNoMap                      // anonymous code without a perf map entry
+	ReasonKernelHidden               // kernel addresses are hidden from us
+	ReasonProcessGone                // the process ended before its mappings were read
 )
 
 var reasonNames = [...]string{
