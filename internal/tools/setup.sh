@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that a make target needs, each only if what it brings is absent.
+#
+#   setup.sh run | test | generate | lint | bench
+#
+# Says nothing when nothing is missing. `apt-get update` runs only before an installation.
+set -euo pipefail
+
+PATH="$PATH:/usr/sbin:/sbin"
+export DEBIAN_FRONTEND=noninteractive
+
+# What the probe looks for (a command, or a file if it begins with a slash) and the package.
+readonly generate_needs="
+clang-14                          clang-14
+llvm-strip-14                     llvm-14
+/usr/include/bpf/bpf_helpers.h    libbpf-dev
+/usr/include/linux/types.h        linux-libc-dev"
+
+readonly bench_needs="
+gcc                               gcc
+/usr/include/stdio.h              libc6-dev
+nginx                             nginx-light
+node                              nodejs
+perf                              linux-perf
+python3                           python3
+wrk                               wrk"
+
+readonly test_needs="
+/etc/ssl/certs/ca-certificates.crt ca-certificates
+as                                binutils
+bpftool                           bpftool
+chromium                          chromium
+mount                             mount
+ps                                procps
+unshare                           util-linux
+xmllint                           libxml2-utils"
+
+# Compiling and fetching modules is all that `run` does besides running.
+readonly run_needs="
+/etc/ssl/certs/ca-certificates.crt ca-certificates"
+
+readonly lint_needs="
+clang-format-14                   clang-format-14"
+
+needs_of() {
+	case "$1" in
+	run) echo "$run_needs" ;;
+	generate) echo "$generate_needs" ;;
+	bench) echo "$bench_needs" ;;
+	lint) echo "$lint_needs" ;;
+	test) echo "$generate_needs$bench_needs$test_needs" ;;
+	*)
+		echo "setup.sh: no such target: $1" >&2
+		exit 2
+		;;
+	esac
+}
+
+present() {
+	case "$1" in
+	/*) [ -e "$1" ] ;;
+	*) command -v "$1" >/dev/null ;;
+	esac
+}
+
+# Runs a command, once more if it fails, and shows what it printed only if it fails twice.
+quietly() {
+	local log
+	log="$(mktemp)"
+	if ! "$@" >"$log" 2>&1 && ! { sleep 3 && "$@" >"$log" 2>&1; }; then
+		tail -n 30 "$log" >&2
+		rm -f "$log"
+		return 1
+	fi
+	rm -f "$log"
+}
+
+main() {
+	local wanted probe package missing=()
+	wanted="$(needs_of "${1:?usage: setup.sh run|test|generate|lint|bench}")"
+	while read -r probe package; do
+		[ -z "$probe" ] || present "$probe" || missing+=("$package")
+	done <<<"$wanted"
+	[ "${#missing[@]}" -gt 0 ] || return 0
+
+	if ! command -v apt-get >/dev/null; then
+		echo "setup.sh: missing: ${missing[*]} (no apt-get here: install them by hand)" >&2
+		exit 1
+	fi
+	if [ "$(id -u)" -ne 0 ]; then
+		echo "setup.sh: missing: ${missing[*]} (run as root, or: sudo apt-get install ${missing[*]})" >&2
+		exit 1
+	fi
+	echo "installing ${missing[*]}"
+	quietly apt-get -qq update
+	quietly apt-get -qq -y --no-install-recommends install "${missing[@]}"
+}
+
+main "$@"
