@@ -1,0 +1,168 @@
+package bpf
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
+	"github.com/cilium/ebpf/rlimit"
+	"golang.org/x/sys/unix"
+)
+
+// objects are the loaded programs and maps of one Sampler.
+type objects struct {
+	profile    *ebpf.Collection
+	targets    *ebpf.Collection // nil unless targets are filtered
+	generation *ebpf.Variable
+	counts     [2]*ebpf.Map
+	chunks     [2]*ebpf.Map
+	stats      *ebpf.Map
+	program    *ebpf.Program
+	lifecycle  []link.Link
+}
+
+// load loads what opts need and nothing else. The caller closes the result.
+func load(opts *Options) (_ *objects, err error) {
+	// Kernels before 5.11 charge maps to this limit; later ones need no more
+	// than that the attempt is made and may fail.
+	_ = rlimit.RemoveMemlock()
+
+	o := &objects{}
+	defer func() {
+		if err != nil {
+			o.close()
+		}
+	}()
+	if err := o.loadProfile(opts); err != nil {
+		return nil, loadError("profile", err)
+	}
+	if opts.FilterTargets {
+		if err := o.loadTargets(); err != nil {
+			return nil, loadError("targets", err)
+		}
+	}
+	return o, nil
+}
+
+func (o *objects) loadProfile(opts *Options) error {
+	f, err := probeFeatures()
+	if err != nil {
+		return err
+	}
+	spec, err := loadProfile()
+	if err != nil {
+		return err
+	}
+	for _, name := range []string{profileMapCounts0, profileMapCounts1, profileMapChunks0, profileMapChunks1} {
+		spec.Maps[name].MaxEntries = opts.mapEntries()
+	}
+	if err := setVariables(spec, opts, f); err != nil {
+		return err
+	}
+	o.profile, err = ebpf.NewCollection(spec)
+	if err != nil {
+		return err
+	}
+	maps := o.profile.Maps
+	o.counts = [2]*ebpf.Map{maps[profileMapCounts0], maps[profileMapCounts1]}
+	o.chunks = [2]*ebpf.Map{maps[profileMapChunks0], maps[profileMapChunks1]}
+	o.stats = maps[profileMapStats]
+	o.program = o.profile.Programs[profileProgProfile]
+	o.generation = o.profile.Variables[profileVarGeneration]
+	return nil
+}
+
+func setVariables(spec *ebpf.CollectionSpec, opts *Options, f features) error {
+	verdict := uint8(verdictDrop)
+	if opts.KeepUnknown {
+		verdict = verdictKeep
+	}
+	values := map[string]any{
+		profileVarHaveLoop:       f.loop,
+		profileVarHaveTaskRegs:   f.taskRegs,
+		profileVarHashSeed:       rand.Uint64() | 1,
+		profileVarPerThread:      opts.PerThread,
+		profileVarFilterTargets:  opts.FilterTargets,
+		profileVarUnknownVerdict: verdict,
+		profileVarIdleByTask:     len(opts.IdleRanges) == 0,
+	}
+	var ranges [maxIdleRanges]profileFtRange
+	n := 0
+	for ; n < min(len(opts.IdleRanges), len(ranges)); n++ {
+		ranges[n].Start, ranges[n].End = opts.IdleRanges[n].Start, opts.IdleRanges[n].End
+	}
+	values[profileVarIdleRanges] = ranges[:]
+	values[profileVarIdleRangeCount] = uint32(n)
+	for name, value := range values {
+		v, ok := spec.Variables[name]
+		if !ok {
+			return fmt.Errorf("set variable %q: not in the object", name)
+		}
+		if err := v.Set(value); err != nil {
+			return fmt.Errorf("set variable %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// maxIdleRanges is FT_MAX_IDLE_RANGES of profile.bpf.c.
+const maxIdleRanges = 24
+
+// Values of the map of targets (targets.h).
+const (
+	verdictDrop = 0
+	verdictKeep = 1
+)
+
+func (o *objects) loadTargets() error {
+	spec, err := loadTargets()
+	if err != nil {
+		return err
+	}
+	o.targets, err = ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{
+		MapReplacements: map[string]*ebpf.Map{targetsMapTargets: o.profile.Maps[profileMapTargets]},
+	})
+	if err != nil {
+		return err
+	}
+	for program, event := range map[string]string{
+		targetsProgTargetFork: "sched_process_fork",
+		targetsProgTargetExec: "sched_process_exec",
+		targetsProgTargetExit: "sched_process_exit",
+	} {
+		l, err := link.AttachRawTracepoint(link.RawTracepointOptions{
+			Name: event, Program: o.targets.Programs[program],
+		})
+		if err != nil {
+			return fmt.Errorf("attach to %s: %w", event, err)
+		}
+		o.lifecycle = append(o.lifecycle, l)
+	}
+	return nil
+}
+
+func (o *objects) close() {
+	for _, l := range o.lifecycle {
+		_ = l.Close()
+	}
+	if o.targets != nil {
+		o.targets.Close()
+	}
+	if o.profile != nil {
+		o.profile.Close()
+	}
+}
+
+// loadError names the program. What the kernel forbids is explained instead of
+// passing on the loader's guess about memory limits.
+func loadError(name string, err error) error {
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
+		var verifier *ebpf.VerifierError
+		if !errors.As(err, &verifier) {
+			return newPrivilegeError("load program \""+name+"\"", err)
+		}
+	}
+	return fmt.Errorf("load program %q: %w", name, err)
+}

@@ -1,0 +1,71 @@
+package bpf
+
+import (
+	"fmt"
+	"math/bits"
+	"runtime"
+	"time"
+)
+
+// Bounds of Options.Frequency in hertz.
+const (
+	MinFrequency = 1
+	MaxFrequency = 9999
+)
+
+// Range is a range of kernel addresses [Start, End).
+type Range struct {
+	Start, End uint64
+}
+
+// Options sets up a Sampler.
+type Options struct {
+	// Frequency is how often each CPU is sampled, in hertz.
+	Frequency int
+	// DrainInterval is the longest time between two drains. It sizes the maps.
+	DrainInterval time.Duration
+	// PerThread keeps the threads of a process apart.
+	PerThread bool
+	// MapEntries is the size of the map of counts and of the map of stack
+	// chunks. 0 means: enough for all samples of one drain interval to differ.
+	MapEntries int
+	// IdleRanges are the kernel's idle functions. Samples whose leaf lies in
+	// one are idle. If none is given, samples of the idle task are.
+	IdleRanges []Range
+	// FilterTargets leaves out every process that is not kept by SetTarget.
+	// KeepUnknown says what happens to processes that SetTarget never named.
+	FilterTargets bool
+	KeepUnknown   bool
+	// OnlineCPUs lists the CPUs to sample; nil means those that the kernel
+	// says are online.
+	OnlineCPUs func() ([]int, error)
+}
+
+const (
+	minMapEntries = 4096
+	maxMapEntries = 1 << 19
+)
+
+// mapEntries is a power of two, with room for twice the samples of a drain
+// interval: a late drain must not lose anything.
+func (o *Options) mapEntries() uint32 {
+	if o.MapEntries > 0 {
+		return uint32(o.MapEntries)
+	}
+	samples := 2 * float64(o.Frequency) * o.DrainInterval.Seconds() * float64(runtime.NumCPU())
+	n := min(max(int(samples), minMapEntries), maxMapEntries)
+	return 1 << bits.Len(uint(n-1))
+}
+
+func (o *Options) validate() error {
+	if o.Frequency < MinFrequency || o.Frequency > MaxFrequency {
+		return fmt.Errorf("frequency %d Hz is outside %d to %d", o.Frequency, MinFrequency, MaxFrequency)
+	}
+	if o.DrainInterval <= 0 {
+		return fmt.Errorf("drain interval %v is not positive", o.DrainInterval)
+	}
+	if o.MapEntries < 0 || o.MapEntries > maxMapEntries {
+		return fmt.Errorf("map entries %d are outside 0 to %d", o.MapEntries, maxMapEntries)
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package bpf
+
+import (
+	"bytes"
+	"time"
+)
+
+// SampleFlags tells how a sample was taken. The bits are those of sample.h.
+type SampleFlags uint32
+
+// What can be said of a sample.
+const (
+	UserTruncated   SampleFlags = 1 << iota // the user stack has more than MaxUserFrames
+	KernelTruncated                         // the kernel stack has more than MaxKernelFrames
+	UserFault                               // memory of the user stack could not be read
+	KernelMode                              // the CPU ran in kernel mode
+	Compat                                  // 32-bit code on a 64-bit kernel
+)
+
+// Limits of a stack (sample.h).
+const (
+	MaxUserFrames   = 1024
+	MaxKernelFrames = 127
+)
+
+// Sample is one kind of observation and how often it was made since the last
+// drain. Its slices belong to the drain that returned it and are overwritten
+// by the next one.
+type Sample struct {
+	// PID is the process and TID the thread (0 unless threads are kept apart),
+	// in the initial PID namespace.
+	PID, TID uint32
+	// StartNanos is when the process started, CLOCK_BOOTTIME: with PID it
+	// names a process for good.
+	StartNanos uint64
+	// Comm is the name of the thread: the bytes up to the first NUL count, at
+	// most 15, not necessarily UTF-8.
+	Comm [16]byte
+	// User and Kernel are frame words, leaf first. The top byte of a frame's
+	// first word is its kind: 0 for a user address, 0xff for a kernel address.
+	User, Kernel []uint64
+	Flags        SampleFlags
+	// Count is how many samples were like this one.
+	Count uint64
+	// LastNanos is when the newest of them was taken, CLOCK_MONOTONIC.
+	LastNanos uint64
+	// Context and Slot are reserved for links to traces and for heat maps.
+	Context uint64
+	Slot    uint32
+}
+
+// ThreadName returns Comm as a string.
+func (s *Sample) ThreadName() string {
+	name, _, _ := bytes.Cut(s.Comm[:], []byte{0})
+	return string(name)
+}
+
+// Stats accounts for every sample between two drains:
+//
+//	Taken = Kept + Idle + Filtered + Lost()
+type Stats struct {
+	Taken    uint64 // ticks of the clock on which the program ran
+	Kept     uint64 // counted, and returned by the drain
+	Idle     uint64 // left out because the CPU was idle
+	Filtered uint64 // left out because the process is no target
+
+	LostCountsFull uint64 // the map of counts had no room
+	LostStacksFull uint64 // the map of stacks had no room
+	LostScratch    uint64 // no scratch space
+
+	UserTruncated   uint64 // kept, user stack cut at MaxUserFrames
+	KernelTruncated uint64 // kept, kernel stack cut at MaxKernelFrames
+	UserFault       uint64 // kept, user stack ended at memory that was not readable
+
+	// CountsUsed and StacksUsed are how much of the two kernel maps was full
+	// when they were drained, 0 to 1.
+	CountsUsed, StacksUsed float64
+
+	// From and To are when counting into the drained maps began and ended.
+	From, To time.Time
+	// CPUs is how many CPUs were sampled.
+	CPUs int
+}
+
+// Loss is one cause for which samples were lost.
+type Loss struct {
+	Cause string
+	Count uint64
+}
+
+// Losses lists every cause, also those that lost nothing, in a fixed order.
+func (s *Stats) Losses() []Loss {
+	return []Loss{
+		{"counts_full", s.LostCountsFull},
+		{"stacks_full", s.LostStacksFull},
+		{"scratch", s.LostScratch},
+	}
+}
+
+// Lost is the sum over all causes.
+func (s *Stats) Lost() uint64 {
+	var sum uint64
+	for _, l := range s.Losses() {
+		sum += l.Count
+	}
+	return sum
+}

@@ -1,0 +1,179 @@
+package bpf
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+)
+
+// Sampler samples the CPUs of this host. Its methods may be called from
+// several goroutines.
+type Sampler struct {
+	opts    Options
+	objects *objects
+
+	mu      sync.Mutex
+	clocks  map[int]*clock // by CPU
+	ticks   map[int]uint64 // by CPU: what CPUs had taken when they were last looked at
+	drainer drainer
+	closed  bool
+}
+
+// NewSampler loads the programs and starts sampling. It fails with a
+// *PrivilegeError when the kernel refuses for lack of privileges.
+func NewSampler(opts Options) (_ *Sampler, err error) {
+	if err := opts.validate(); err != nil {
+		return nil, err
+	}
+	if opts.OnlineCPUs == nil {
+		opts.OnlineCPUs = onlineCPUs
+	}
+	objects, err := load(&opts)
+	if err != nil {
+		return nil, err
+	}
+	s := &Sampler{
+		opts:    opts,
+		objects: objects,
+		clocks:  make(map[int]*clock),
+		ticks:   make(map[int]uint64),
+	}
+	s.drainer = newDrainer(objects)
+	defer func() {
+		if err != nil {
+			_ = s.Close()
+		}
+	}()
+	if err := s.SyncCPUs(); err != nil {
+		return nil, err
+	}
+	if len(s.clocks) == 0 {
+		return nil, errors.New("sample CPUs: none is online")
+	}
+	return s, nil
+}
+
+// periodNanos is the CPU time that one sample stands for.
+func (s *Sampler) periodNanos() uint64 {
+	return uint64(time.Second) / uint64(s.opts.Frequency)
+}
+
+// SyncCPUs starts sampling the CPUs that came online since the last call and
+// lets go of those that went away. Call it now and then: at each drain is
+// cheap enough.
+func (s *Sampler) SyncCPUs() error {
+	online, err := s.opts.OnlineCPUs()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	for cpu, c := range s.clocks {
+		if !slices.Contains(online, cpu) {
+			c.close()
+			delete(s.clocks, cpu)
+		}
+	}
+	for _, cpu := range online {
+		if s.clocks[cpu] != nil {
+			continue
+		}
+		c, err := openClock(cpu, s.periodNanos(), s.objects.program)
+		if cpuGone(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		s.clocks[cpu] = c
+	}
+	return nil
+}
+
+// restartStopped reopens the clocks that have not ticked since the last call.
+// A CPU that went away and came back between two looks at the list of CPUs
+// leaves its event behind, dead. The clock ticks on idle CPUs as well, so a
+// CPU without ticks for many periods has no clock.
+func (s *Sampler) restartStopped(takenByCPU []uint64, sinceLast time.Duration) error {
+	const patience = 20 // periods without a tick; scheduling of a VM may swallow a few
+	if sinceLast < patience*time.Duration(s.periodNanos()) {
+		return nil
+	}
+	for _, cpu := range slices.Sorted(maps.Keys(s.clocks)) {
+		if cpu >= len(takenByCPU) {
+			continue
+		}
+		before, known := s.ticks[cpu]
+		s.ticks[cpu] = takenByCPU[cpu]
+		if !known || before != takenByCPU[cpu] {
+			continue
+		}
+		s.clocks[cpu].close()
+		delete(s.clocks, cpu)
+		c, err := openClock(cpu, s.periodNanos(), s.objects.program)
+		if err != nil && !cpuGone(err) {
+			return err
+		}
+		if err == nil {
+			s.clocks[cpu] = c
+		}
+	}
+	return nil
+}
+
+// SetTarget keeps the samples of a process, or drops them. Children started
+// from then on follow their parent if it is kept.
+func (s *Sampler) SetTarget(pid uint32, keep bool) error {
+	verdict := uint8(verdictDrop)
+	if keep {
+		verdict = verdictKeep
+	}
+	err := s.objects.profile.Maps[profileMapTargets].Put(pid, verdict)
+	if err != nil {
+		return fmt.Errorf("set target %d: %w", pid, err)
+	}
+	return nil
+}
+
+// IsTarget returns what SetTarget, or the parent, said of a process; known is
+// false if nobody has.
+func (s *Sampler) IsTarget(pid uint32) (keep, known bool) {
+	var verdict uint8
+	err := s.objects.profile.Maps[profileMapTargets].Lookup(pid, &verdict)
+	return err == nil && verdict == verdictKeep, err == nil
+}
+
+// Stop ends sampling; what was counted can still be drained.
+func (s *Sampler) Stop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop()
+}
+
+func (s *Sampler) stop() {
+	for cpu, c := range s.clocks {
+		c.close()
+		delete(s.clocks, cpu)
+	}
+}
+
+// Close ends sampling and releases every program, map and event. It may be
+// called more than once.
+func (s *Sampler) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	s.stop()
+	s.objects.close()
+	return nil
+}

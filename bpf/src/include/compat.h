@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What differs between kernels; every switch is set before load. */
+#ifndef FLAMETEL_COMPAT_H
+#define FLAMETEL_COMPAT_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "types.h"
+
+/* Kernel 5.17, e6f2dd0f8067 ("bpf: Add bpf_loop helper"). */
+const volatile bool have_loop;
+/* Kernel 5.15, dd6e10fbd9fb ("bpf: Add bpf_task_pt_regs() helper"). */
+const volatile bool have_task_regs;
+
+/*
+ * Calls step(i, state) for i in [0, n) until it returns non-zero. The loop for
+ * old kernels is verified once for each turn, so n and step must be small.
+ */
+#define ft_repeat(n, step, state)                                \
+	do {                                                     \
+		if (have_loop) {                                 \
+			bpf_loop(n, step, state, 0);             \
+		} else {                                         \
+			for (u32 ft_i = 0; ft_i < (n); ft_i++)   \
+				if (step(ft_i, state))           \
+					break;                   \
+		}                                                \
+	} while (0)
+
+/*
+ * Copies the registers with which the current task left user mode. Returns
+ * false for a task that has none.
+ */
+static __always_inline bool ft_task_user_regs(struct task_struct *task, struct ft_regs *regs)
+{
+	void *saved;
+
+	if (have_task_regs) {
+		/* The helper wants a typed pointer, which task may not be. */
+		saved = (void *)bpf_task_pt_regs((void *)bpf_get_current_task_btf());
+	} else {
+		saved = BPF_CORE_READ(task, stack);
+		if (!saved)
+			return false;
+		saved += FT_THREAD_SIZE - sizeof(struct ft_regs);
+	}
+	if (!saved)
+		return false;
+	if (bpf_probe_read_kernel(regs, sizeof(*regs), saved))
+		return false;
+	return FT_USER_MODE(regs);
+}
+
+#endif

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* From an event on the current task to a count: shared by all kinds. */
+#ifndef FLAMETEL_COUNT_H
+#define FLAMETEL_COUNT_H
+
+#include "targets.h"
+#include "walk.h"
+
+/* Keep threads apart: part of the key, else 0. */
+const volatile bool per_thread;
+/* Only targets are counted. */
+const volatile bool filter_targets;
+/* Verdict on processes that the map of targets does not know. */
+const volatile u8 unknown_verdict = FT_KEEP;
+
+static __always_inline bool ft_is_target(u32 pid)
+{
+	u8 *verdict;
+
+	if (!filter_targets)
+		return true;
+	verdict = bpf_map_lookup_elem(&targets, &pid);
+	return (verdict ? *verdict : unknown_verdict) == FT_KEEP;
+}
+
+/* Adds one to the count of key. Returns 0, or the error of the map. */
+static __always_inline long ft_count_add(void *counts, struct ft_count_key *key)
+{
+	u64 now = bpf_ktime_get_ns();
+	struct ft_count first = { .count = 1, .last_ns = now };
+	struct ft_count *found = bpf_map_lookup_elem(counts, key);
+	long err;
+
+	if (!found) {
+		err = bpf_map_update_elem(counts, key, &first, BPF_NOEXIST);
+		if (!err)
+			return 0;
+		/* Another CPU may have been faster with the same key. */
+		found = bpf_map_lookup_elem(counts, key);
+		if (!found)
+			return err;
+	}
+	__sync_fetch_and_add(&found->count, 1);
+	found->last_ns = now;
+	return 0;
+}
+
+/*
+ * Sets w up for the user stack of the current task. ctx_regs are those of the
+ * event: they are the user's only in user mode. Returns false if there is no
+ * user stack.
+ */
+static __always_inline bool ft_walk_begin(struct ft_walk *w, struct task_struct *task,
+					  struct ft_regs *ctx_regs, bool user_mode)
+{
+	struct ft_regs saved;
+
+	/*
+	 * Read before the branch: one load instruction may not serve two kinds
+	 * of pointers, and the compiler would merge them.
+	 */
+	w->ip = FT_IP(ctx_regs);
+	w->sp = FT_SP(ctx_regs);
+	w->fp = FT_FP(ctx_regs);
+	w->compat = FT_COMPAT(ctx_regs);
+	barrier();
+	if (user_mode)
+		return true;
+	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
+		return false;
+	if (!ft_task_user_regs(task, &saved))
+		return false;
+	w->ip = FT_IP(&saved);
+	w->sp = FT_SP(&saved);
+	w->fp = FT_FP(&saved);
+	w->compat = FT_COMPAT(&saved);
+	return true;
+}
+
+/* Walks and stores the user stack. Returns 0, or the error of the map. */
+static __always_inline long ft_user_stack(struct ft_scratch *s, void *chunks,
+					  struct task_struct *task, struct ft_regs *ctx_regs,
+					  bool user_mode, struct ft_count_key *key)
+{
+	struct ft_walk w = { .s = s };
+
+	if (!ft_walk_begin(&w, task, ctx_regs, user_mode))
+		return 0;
+	ft_walk_user(&w);
+	key->flags |= w.flags;
+	return ft_store_stack(s, chunks, w.len, &key->user_stack);
+}
+
+/* Stores the kernel stack of the interrupted code. */
+static __always_inline long ft_kernel_stack(struct ft_scratch *s, void *chunks, void *ctx,
+					    struct ft_count_key *key)
+{
+	long size = bpf_get_stack(ctx, s->words, FT_MAX_KERNEL_FRAMES * sizeof(u64), 0);
+
+	if (size <= 0)
+		return 0;
+	if (size >= FT_MAX_KERNEL_FRAMES * (long)sizeof(u64))
+		key->flags |= FT_KERNEL_TRUNCATED;
+	return ft_store_stack(s, chunks, (u64)size / sizeof(u64), &key->kernel_stack);
+}
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Types that cross to user space. Go types are generated from their BTF; the
+ * sizes are asserted here and in a Go test.
+ */
+#ifndef FLAMETEL_SAMPLE_H
+#define FLAMETEL_SAMPLE_H
+
+#include "types.h"
+
+/*
+ * A frame is one or more 64-bit words. The top byte of the first word is its
+ * kind: 0x00 is a native user address, 0xff a kernel address (both are the
+ * address itself); other values are for interpreters, which may own a second
+ * and a third word.
+ */
+#define FT_MAX_FRAMES 1024 /* user frames of one stack */
+#define FT_MAX_KERNEL_FRAMES 127 /* the default of kernel.perf_event_max_stack */
+
+/*
+ * Stacks are stored in chunks that are linked from the leaf to the root. Chunk
+ * borders are counted from the root, so stacks that share their outer frames
+ * share chunks, and a stack of 1,024 frames costs 32 chunks while a short one
+ * costs one.
+ */
+#define FT_CHUNK_WORDS 32
+#define FT_MAX_CHUNKS (FT_MAX_FRAMES / FT_CHUNK_WORDS)
+
+struct ft_chunk {
+	u64 parent; /* ID of the chunk on the root side, 0 for the root chunk */
+	u32 len; /* words in use */
+	u32 pad;
+	u64 words[FT_CHUNK_WORDS]; /* leaf first */
+};
+_Static_assert(sizeof(struct ft_chunk) == 272, "ft_chunk is part of the ABI to Go");
+
+/* Bits of ft_count_key.flags. */
+#define FT_USER_TRUNCATED (1 << 0) /* more than FT_MAX_FRAMES user frames */
+#define FT_KERNEL_TRUNCATED (1 << 1) /* more than FT_MAX_KERNEL_FRAMES */
+#define FT_USER_FAULT (1 << 2) /* user memory of the stack was not readable */
+#define FT_KERNEL_MODE (1 << 3) /* the CPU ran in kernel mode */
+#define FT_COMPAT_TASK (1 << 4) /* 32-bit code */
+
+struct ft_count_key {
+	u64 start_ns; /* start of the process, CLOCK_BOOTTIME */
+	u64 user_stack; /* ID of the leaf chunk, 0 for none */
+	u64 kernel_stack;
+	u64 context; /* for links to traces, 0 now */
+	u32 pid; /* process: the kernel's tgid, initial PID namespace */
+	u32 tid; /* thread: the kernel's pid; 0 unless asked for */
+	u32 slot; /* for heat maps, 0 now */
+	u32 flags;
+	u8 comm[TASK_COMM_LEN]; /* of the thread */
+};
+_Static_assert(sizeof(struct ft_count_key) == 64, "ft_count_key is part of the ABI to Go");
+
+struct ft_count {
+	u64 count;
+	u64 last_ns; /* newest sample, CLOCK_MONOTONIC */
+};
+_Static_assert(sizeof(struct ft_count) == 16, "ft_count is part of the ABI to Go");
+
+/* Counters of one CPU in one generation (see maps.h); they only grow. */
+struct ft_stats {
+	u64 taken; /* the program ran */
+	u64 kept; /* counted in the map of counts */
+	u64 idle; /* left out: the CPU was idle */
+	u64 filtered; /* left out: not a target */
+	u64 lost_counts_full; /* no room for a new count */
+	u64 lost_stacks_full; /* no room for a new chunk of a stack */
+	u64 lost_scratch; /* per-CPU scratch space was in use or missing */
+	u64 user_truncated;
+	u64 kernel_truncated;
+	u64 user_fault;
+};
+_Static_assert(sizeof(struct ft_stats) == 80, "ft_stats is part of the ABI to Go");
+
+#endif

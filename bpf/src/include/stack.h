@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* Storing stacks as chains of chunks. */
+#ifndef FLAMETEL_STACK_H
+#define FLAMETEL_STACK_H
+
+#include "compat.h"
+#include "maps.h"
+
+/*
+ * Random, set before load: nobody outside can make two stacks collide on
+ * purpose.
+ */
+const volatile u64 hash_seed = 1;
+
+/* Scratch space of one CPU: too large for the 512 bytes of a program's stack. */
+struct ft_scratch {
+	u64 words[FT_MAX_FRAMES + FT_CHUNK_WORDS]; /* the stack, leaf first */
+	struct ft_chunk chunk;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ft_scratch);
+} scratch SEC(".maps");
+
+static __always_inline u64 ft_mix(u64 hash, u64 word)
+{
+	/* Odd constant of splitmix64; the shift carries high bits down. */
+	hash = (hash ^ word) * 0xbf58476d1ce4e5b9ULL;
+	return hash ^ (hash >> 32);
+}
+
+/*
+ * Keeps the compiler from deriving the value's range, so that the mask that
+ * follows stays in the program for the verifier to see.
+ */
+#define ft_opaque(x) asm volatile("" : "+r"(x))
+
+struct ft_store {
+	struct ft_scratch *s;
+	void *chunks;
+	u32 left; /* words not stored yet; they are words[0..left) */
+	u64 parent; /* ID of the chunk stored last */
+	s32 err;
+};
+
+/*
+ * Stores the root-most FT_CHUNK_WORDS words that are left; returns 1 when
+ * nothing is left. The chunk at the leaf may be short: it is stored with what
+ * follows it in the stack, or with the zeroes behind a short stack, which
+ * saves a branch for each word and still depends on the stack alone.
+ */
+static long ft_store_chunk(u32 index, struct ft_store *st)
+{
+	struct ft_chunk *chunk = &st->s->chunk;
+	u64 hash = ft_mix(hash_seed, st->parent);
+	u32 from, len;
+
+	if (st->left == 0)
+		return 1;
+	len = st->left < FT_CHUNK_WORDS ? st->left : FT_CHUNK_WORDS;
+	from = st->left - len;
+	ft_opaque(from);
+	from &= FT_MAX_FRAMES - 1; /* for the verifier: left <= FT_MAX_FRAMES */
+
+	chunk->parent = st->parent;
+	chunk->len = len;
+	chunk->pad = 0;
+#pragma unroll
+	for (u32 i = 0; i < FT_CHUNK_WORDS; i++) {
+		u64 word = st->s->words[from + i];
+
+		chunk->words[i] = word;
+		hash = ft_mix(hash, word);
+	}
+	hash = ft_mix(hash, len);
+	if (hash == 0)
+		hash = 1; /* 0 means "no stack" */
+
+	if (!bpf_map_lookup_elem(st->chunks, &hash)) {
+		long err = bpf_map_update_elem(st->chunks, &hash, chunk, BPF_ANY);
+
+		if (err) {
+			st->err = err;
+			return 1;
+		}
+	}
+	st->parent = hash;
+	st->left = from;
+	return 0;
+}
+
+/*
+ * Stores words[0..len) of the scratch space and sets *id to the stack's ID.
+ * Returns 0, or the error of the map.
+ */
+static __always_inline long ft_store_stack(struct ft_scratch *s, void *chunks, u32 len, u64 *id)
+{
+	struct ft_store st = { .s = s, .chunks = chunks, .left = len };
+	u32 end = len;
+
+	*id = 0;
+	if (len == 0)
+		return 0;
+	ft_opaque(end);
+	end &= 2 * FT_MAX_FRAMES - 1; /* for the verifier */
+	if (end > FT_MAX_FRAMES)
+		return 0;
+#pragma unroll
+	for (u32 i = 0; i < FT_CHUNK_WORDS; i++)
+		s->words[end + i] = 0;
+	ft_repeat(FT_MAX_CHUNKS, ft_store_chunk, &st);
+	*id = st.parent;
+	return st.err;
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The kernel structures that the programs read, cut down to the fields used.
+ * preserve_access_index makes the loader relocate every access to the running
+ * kernel (CO-RE), so the order and the gaps here mean nothing.
+ */
+#ifndef FLAMETEL_TYPES_H
+#define FLAMETEL_TYPES_H
+
+#include <stdbool.h>
+#include <linux/types.h>
+
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s32 s32;
+typedef __s64 s64;
+
+#define TASK_COMM_LEN 16
+#define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct signal_struct {
+	struct {
+		int counter;
+	} live;
+};
+
+struct task_struct {
+	unsigned int flags;
+	int pid;
+	int tgid;
+	u64 start_boottime; /* since 5.5; real_start_time before */
+	void *stack;
+	struct task_struct *group_leader;
+	struct signal_struct *signal;
+};
+
+#pragma clang attribute pop
+
+/*
+ * Registers as perf programs (struct bpf_perf_event_data) and the saved
+ * registers of a task show them. The layout is user ABI: arch/x86/include/
+ * uapi/asm/ptrace.h, arch/arm64/include/uapi/asm/ptrace.h. All fields are
+ * 64 bits wide because the verifier admits only whole words.
+ */
+#if defined(__TARGET_ARCH_x86)
+struct ft_regs {
+	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	u64 orig_ax;
+	u64 ip, cs, flags, sp, ss;
+};
+#define FT_IP(r) ((r)->ip)
+#define FT_SP(r) ((r)->sp)
+#define FT_FP(r) ((r)->bp)
+#define FT_USER_MODE(r) (((r)->cs & 3) == 3)
+/* __USER32_CS, arch/x86/include/asm/segment.h */
+#define FT_COMPAT(r) ((r)->cs == 0x23)
+/* Size of a kernel stack without KASAN, for kernels without bpf_task_pt_regs. */
+#define FT_THREAD_SIZE 16384
+#define FT_USER_TOP 0x00fffffffffff000ULL /* above the end of 5-level user space */
+#elif defined(__TARGET_ARCH_arm64)
+struct ft_regs {
+	u64 regs[31];
+	u64 sp;
+	u64 pc;
+	u64 pstate;
+};
+#define FT_IP(r) ((r)->pc)
+#define FT_SP(r) ((r)->sp)
+#define FT_FP(r) ((r)->regs[29])
+#define FT_USER_MODE(r) (((r)->pstate & 0xf) == 0) /* PSR_MODE_EL0t */
+#define FT_COMPAT(r) (false)
+#define FT_THREAD_SIZE 16384
+#define FT_USER_TOP 0x000ffffffffff000ULL
+#else
+#error "unknown target architecture"
+#endif
+
+/* struct bpf_perf_event_data of linux/bpf_perf_event.h with our registers. */
+struct ft_perf_ctx {
+	struct ft_regs regs;
+	u64 sample_period;
+	u64 addr;
+};
+
+#endif

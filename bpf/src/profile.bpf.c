@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
+/* On-CPU profile: one run per tick of the CPU clock on each CPU. */
+#include "types.h"
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+
+#include "compat.h"
+#include "count.h"
+#include "maps.h"
+#include "sample.h"
+
+/*
+ * Code in which a CPU waits for work: address ranges of the kernel's idle
+ * functions. What is idle is decided by where the CPU was interrupted, never
+ * by the task: interrupts that are served on the idle task are work.
+ */
+#define FT_MAX_IDLE_RANGES 24
+struct ft_range {
+	u64 start, end;
+};
+const volatile struct ft_range idle_ranges[FT_MAX_IDLE_RANGES];
+const volatile u32 idle_range_count;
+/* The ranges are not known (kernel addresses are hidden): take the idle task. */
+const volatile bool idle_by_task;
+
+static __always_inline bool ft_is_idle(u64 ip, u32 tid)
+{
+	if (idle_by_task)
+		return tid == 0;
+	for (u32 i = 0; i < FT_MAX_IDLE_RANGES; i++) {
+		if (i >= idle_range_count)
+			break;
+		if (ip >= idle_ranges[i].start && ip < idle_ranges[i].end)
+			return true;
+	}
+	return false;
+}
+
+/* Fills in who was running. */
+static __always_inline void ft_identify(struct ft_count_key *key, struct task_struct *task,
+					u64 pid_tgid)
+{
+	key->pid = pid_tgid >> 32;
+	key->tid = per_thread ? (u32)pid_tgid : 0;
+	key->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	bpf_get_current_comm(key->comm, sizeof(key->comm));
+}
+
+SEC("perf_event")
+int profile(struct ft_perf_ctx *ctx)
+{
+	u32 gen = generation & 1, zero = 0;
+	void *counts = gen ? (void *)&counts_1 : (void *)&counts_0;
+	void *chunks = gen ? (void *)&chunks_1 : (void *)&chunks_0;
+	u64 pid_tgid = bpf_get_current_pid_tgid();
+	bool user_mode = FT_USER_MODE(&ctx->regs);
+	struct task_struct *task;
+	struct ft_count_key key = {};
+	struct ft_scratch *s;
+	struct ft_stats *st;
+
+	st = bpf_map_lookup_elem(&stats, &gen);
+	if (!st)
+		return 0; /* cannot happen: the array has two entries */
+	st->taken++;
+	if (!user_mode && ft_is_idle(FT_IP(&ctx->regs), (u32)pid_tgid)) {
+		st->idle++;
+		return 0;
+	}
+	if (!ft_is_target(pid_tgid >> 32)) {
+		st->filtered++;
+		return 0;
+	}
+	s = bpf_map_lookup_elem(&scratch, &zero);
+	if (!s) {
+		st->lost_scratch++;
+		return 0;
+	}
+
+	task = (void *)bpf_get_current_task();
+	ft_identify(&key, task, pid_tgid);
+	if (!user_mode) {
+		key.flags |= FT_KERNEL_MODE;
+		if (ft_kernel_stack(s, chunks, ctx, &key))
+			goto stacks_full;
+	}
+	if (ft_user_stack(s, chunks, task, &ctx->regs, user_mode, &key))
+		goto stacks_full;
+
+	if (key.flags & FT_USER_TRUNCATED)
+		st->user_truncated++;
+	if (key.flags & FT_KERNEL_TRUNCATED)
+		st->kernel_truncated++;
+	if (key.flags & FT_USER_FAULT)
+		st->user_fault++;
+	if (ft_count_add(counts, &key))
+		st->lost_counts_full++;
+	else
+		st->kept++;
+	return 0;
+
+stacks_full:
+	st->lost_stacks_full++;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
