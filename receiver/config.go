@@ -1,0 +1,186 @@
+package receiver
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+)
+
+// Config is the configuration of the receiver. What is left out has the
+// default given here.
+type Config struct {
+	// Window is how long samples are added up before a profile of each process
+	// is sent. Default 10s, from drain_interval to 1h.
+	Window time.Duration `mapstructure:"window"`
+	// DrainInterval is how often the kernel's maps are emptied and stacks get
+	// their names. Default 1s, from 10ms to 1m.
+	DrainInterval time.Duration `mapstructure:"drain_interval"`
+	// Targets limits what is profiled; empty means the whole host.
+	Targets TargetsConfig `mapstructure:"targets"`
+	// CPU profiles where programs spend CPU time. It is on by default.
+	CPU CPUConfig `mapstructure:"cpu"`
+	// Symbols says how frames get their names.
+	Symbols SymbolsConfig `mapstructure:"symbols"`
+	// ResourceAttributes switches attributes of processes that are not always
+	// wanted.
+	ResourceAttributes ResourceAttributesConfig `mapstructure:"resource_attributes"`
+	// PerThread keeps samples of threads of the same name apart and gives them
+	// the attribute thread.id. Default false.
+	PerThread bool `mapstructure:"per_thread"`
+	// MapEntries is the size of the kernel's sample and stack maps, in entries.
+	// Default 0: by the number of CPUs. At most 16,777,216.
+	MapEntries int `mapstructure:"map_entries"`
+
+	_ struct{} // keyed literals only
+}
+
+// TargetsConfig lists the processes to profile. A process that matches any
+// entry is profiled, and so are its children.
+type TargetsConfig struct {
+	// PIDs are process IDs in the PID namespace of the collector.
+	PIDs []int `mapstructure:"pids"`
+	// Executables are globs (as in path.Match) on the base name of the program
+	// file.
+	Executables []string `mapstructure:"executables"`
+	// Cgroups are path prefixes that begin with a slash, or container IDs.
+	Cgroups []string `mapstructure:"cgroups"`
+
+	_ struct{}
+}
+
+// CPUConfig is the configuration of CPU profiles.
+type CPUConfig struct {
+	// Frequency is the number of samples per second and CPU. Default 99, from
+	// 1 to 9999.
+	Frequency int `mapstructure:"frequency"`
+
+	_ struct{}
+}
+
+// SymbolsConfig is the configuration of names.
+type SymbolsConfig struct {
+	// Demangle says how names of C++ and Rust are shown: simple (without
+	// arguments), full, or none (as in the symbol table). Default simple.
+	Demangle string `mapstructure:"demangle"`
+
+	_ struct{}
+}
+
+// ResourceAttributesConfig switches resource attributes.
+type ResourceAttributesConfig struct {
+	// CommandLine adds process.command_line, which may hold secrets. Default
+	// false.
+	CommandLine bool `mapstructure:"command_line"`
+
+	_ struct{}
+}
+
+// The values of symbols::demangle.
+const (
+	demangleSimple = "simple"
+	demangleFull   = "full"
+	demangleNone   = "none"
+)
+
+// The bounds of the configuration.
+const (
+	minDrainInterval = 10 * time.Millisecond
+	maxDrainInterval = time.Minute
+	maxWindow        = time.Hour
+	minFrequency     = 1
+	maxFrequency     = 9999
+	maxMapEntries    = 1 << 24
+	// maxPID is PID_MAX_LIMIT of 64-bit kernels (include/linux/threads.h).
+	maxPID = 1 << 22
+	// maxTargets bounds each list of targets.
+	maxTargets = 1024
+	// A container ID has 64 hexadecimal digits, of which people give 12 or more.
+	minContainerID = 12
+	maxContainerID = 64
+)
+
+// Validate returns all problems at once. It looks only at the configuration,
+// not at the host.
+func (c *Config) Validate() error {
+	errs := []error{
+		between("drain_interval", c.DrainInterval, minDrainInterval, maxDrainInterval),
+		between("cpu::frequency", c.CPU.Frequency, minFrequency, maxFrequency, " Hz"),
+		between("map_entries", c.MapEntries, 0, maxMapEntries),
+		c.Targets.validate(),
+	}
+	if c.Window < c.DrainInterval {
+		errs = append(errs, fmt.Errorf("window: must not be shorter than drain_interval, which is %v, got %v", c.DrainInterval, c.Window))
+	} else {
+		errs = append(errs, between("window", c.Window, minDrainInterval, maxWindow))
+	}
+	switch c.Symbols.Demangle {
+	case demangleSimple, demangleFull, demangleNone:
+	default:
+		errs = append(errs, fmt.Errorf("symbols::demangle: must be simple, full or none, got %q", c.Symbols.Demangle))
+	}
+	return errors.Join(errs...)
+}
+
+// between returns an error that names the key unless low <= value <= high.
+func between[T int | time.Duration](key string, value, low, high T, unit ...string) error {
+	if value >= low && value <= high {
+		return nil
+	}
+	return fmt.Errorf("%s: must be between %v and %v%s, got %v", key, low, high, strings.Join(unit, ""), value)
+}
+
+func (t *TargetsConfig) validate() error {
+	errs := []error{
+		checkEach("targets::pids", t.PIDs, checkPID),
+		checkEach("targets::executables", t.Executables, checkExecutable),
+		checkEach("targets::cgroups", t.Cgroups, checkCgroup),
+	}
+	return errors.Join(errs...)
+}
+
+// checkEach applies check to each entry of a list and names the bad ones.
+func checkEach[T any](key string, list []T, check func(T) error) error {
+	if len(list) > maxTargets {
+		return fmt.Errorf("%s: at most %d entries are possible, got %d", key, maxTargets, len(list))
+	}
+	var errs []error
+	for i, v := range list {
+		if err := check(v); err != nil {
+			errs = append(errs, fmt.Errorf("%s::%d: %w", key, i, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func checkPID(pid int) error {
+	if pid < 1 || pid > maxPID {
+		return fmt.Errorf("must be between 1 and %d, got %d", maxPID, pid)
+	}
+	return nil
+}
+
+func checkExecutable(glob string) error {
+	switch _, err := path.Match(glob, ""); {
+	case glob == "":
+		return errors.New("must not be empty")
+	case strings.Contains(glob, "/"):
+		return fmt.Errorf("is matched with the base name of the program file and must not hold a slash, got %q", glob)
+	case err != nil:
+		return fmt.Errorf("is not a glob: %w: %q", err, glob)
+	}
+	return nil
+}
+
+func checkCgroup(c string) error {
+	if strings.HasPrefix(c, "/") {
+		return nil
+	}
+	hex := strings.Trim(c, "0123456789abcdef") == ""
+	if !hex || len(c) < minContainerID || len(c) > maxContainerID {
+		return fmt.Errorf("must be a path that begins with a slash, or %d to %d lower-case hexadecimal digits of a container ID, got %q",
+			minContainerID, maxContainerID, c)
+	}
+	return nil
+}

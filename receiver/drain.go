@@ -1,0 +1,64 @@
+package receiver
+
+import (
+	"fmt"
+
+	"go.opentelemetry.io/otel/metric"
+	"go.uber.org/zap"
+
+	"github.com/flametel/flametel/receiver/internal/window"
+)
+
+// mapWarning is the fill of a kernel map from which on it may soon lose
+// samples.
+const mapWarning = 0.8
+
+// drain empties the kernel's maps into w.
+func (r *run) drain(w *window.Window) {
+	begin := r.clock.Now()
+	stats, err := r.source.Drain(r.ctx, w)
+	r.telemetry.EbpfProfilerDrainDuration.Record(r.ctx, r.clock.Now().Sub(begin).Seconds())
+	if err != nil {
+		err = fmt.Errorf("empty the kernel maps: %w", err)
+	}
+	if r.health.set(partSource, err) && err != nil {
+		r.set.Logger.Error("Samples could not be read.", zap.Error(err))
+	}
+	r.telemetry.EbpfProfilerProcessesTracked.Record(r.ctx, int64(stats.Processes))
+	r.telemetry.EbpfProfilerEventsLost.Add(r.ctx, int64(stats.EventsLost))
+	for name, fill := range stats.MapUsage {
+		r.mapUsage[name] = max(r.mapUsage[name], fill)
+		if r.news("map "+name, fill >= mapWarning) {
+			r.set.Logger.Warn("A kernel map is nearly full. Set map_entries higher or drain_interval shorter.",
+				zap.String("map", name), zap.Float64("fill", fill))
+		}
+	}
+}
+
+// news tells whether a condition has just become true. It stays silent until
+// the condition was false in between.
+func (r *run) news(what string, is bool) bool {
+	was := r.warned[what]
+	r.warned[what] = is
+	return is && !was
+}
+
+// reportMaps sets the gauges of the maps at the end of a window.
+func (r *run) reportMaps() {
+	for name, fill := range r.mapUsage {
+		r.telemetry.EbpfProfilerMapUsage.Record(r.ctx, fill, metric.WithAttributes(attrMap.String(name)))
+	}
+	clear(r.mapUsage)
+}
+
+// reportLosses says once that samples are being lost, and again only after a
+// window without loss.
+func (r *run) reportLosses(w *window.Window) {
+	for _, t := range w.Tallies() {
+		lost := t.LostTotal()
+		if r.news("lost "+t.Kind.Name, lost > 0) {
+			r.set.Logger.Warn("Samples were lost.",
+				zap.String("kind", t.Kind.Name), zap.Uint64("lost", lost), zap.Uint64("taken", t.Taken), zap.Any("causes", t.Lost))
+		}
+	}
+}

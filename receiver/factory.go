@@ -1,0 +1,32 @@
+package receiver
+
+import (
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/xreceiver"
+
+	"github.com/flametel/flametel/receiver/internal/metadata"
+)
+
+// NewFactory returns the factory of the receiver ebpf_profiler. It is an
+// xreceiver.Factory that makes profiles receivers.
+func NewFactory() receiver.Factory {
+	return xreceiver.NewFactory(
+		metadata.Type,
+		createDefaultConfig,
+		xreceiver.WithProfiles(createProfiles, metadata.ProfilesStability),
+	)
+}
+
+func createDefaultConfig() component.Config {
+	return &Config{
+		Window:        10 * time.Second,
+		DrainInterval: time.Second,
+		// 99 and not 100, so that sampling does not run in step with work that
+		// happens every hundredth of a second.
+		CPU:     CPUConfig{Frequency: 99},
+		Symbols: SymbolsConfig{Demangle: demangleSimple},
+	}
+}

@@ -1,0 +1,79 @@
+package pdatabuild
+
+import (
+	"encoding/binary"
+
+	"github.com/flametel/flametel/symbolize"
+)
+
+// unknownName stands for code about which nothing is known, not even a mapping.
+const unknownName = "[unknown]"
+
+// location interns a frame. A frame without a name has a location without
+// lines, from whose mapping and address a reader makes a text or finds a name.
+// If it has no mapping either, its address means nothing to anybody else and
+// would only make every such location different: it is left out, and a line
+// says [unknown].
+func (d *dictionary) location(f *symbolize.Frame) int32 {
+	if i, ok := d.frames[f]; ok {
+		return i
+	}
+	key := location{mapping: d.mapping(f.Module), kind: d.frameType(f.Kind)}
+	lines := f.Lines
+	if key.mapping != 0 {
+		key.address = uint64(f.Address)
+	} else if len(lines) == 0 {
+		lines = unknownLines
+	}
+	functions := make([]int32, len(lines))
+	var buf []byte
+	for i := range lines {
+		functions[i] = d.function(&lines[i])
+		buf = appendLineBytes(buf, functions[i], lines[i].Line)
+	}
+	key.lines = string(buf)
+	i, ok := d.locations[key]
+	if !ok {
+		i = d.addLocation(key, lines, functions)
+	}
+	d.frames[f] = i
+	return i
+}
+
+var unknownLines = []symbolize.Line{{Name: unknownName}}
+
+func (d *dictionary) addLocation(key location, lines []symbolize.Line, functions []int32) int32 {
+	i := int32(d.out.LocationTable().Len())
+	out := d.out.LocationTable().AppendEmpty()
+	out.SetMappingIndex(key.mapping)
+	out.SetAddress(key.address)
+	size := scalarSize(uint64(key.mapping)) + scalarSize(key.address)
+	if key.kind != 0 {
+		out.AttributeIndices().Append(key.kind)
+		size += nestedSize(varintSize(uint64(key.kind)))
+	}
+	out.Lines().EnsureCapacity(len(lines))
+	for n := range lines {
+		l := out.Lines().AppendEmpty()
+		l.SetFunctionIndex(functions[n])
+		l.SetLine(lines[n].Line)
+		size += nestedSize(scalarSize(uint64(functions[n])) + scalarSize(uint64(lines[n].Line)))
+	}
+	d.locations[key] = i
+	d.size += nestedSize(size)
+	return i
+}
+
+// appendLineBytes appends one line of a location key.
+func appendLineBytes(buf []byte, function int32, line int64) []byte {
+	buf = binary.AppendUvarint(buf, uint64(function))
+	return binary.AppendVarint(buf, line)
+}
+
+// frameType interns the attribute that says what sort of code a frame is.
+func (d *dictionary) frameType(k symbolize.Kind) int32 {
+	if k == symbolize.KindUnknown {
+		return 0
+	}
+	return d.attribute(strAttribute(keyFrameType, k.String()))
+}

@@ -1,0 +1,39 @@
+package receiver
+
+import (
+	"context"
+
+	"go.opentelemetry.io/collector/receiver"
+
+	"github.com/flametel/flametel/receiver/internal/window"
+)
+
+// pipelineSource takes samples and names them: all kinds that are configured,
+// from the kernel to resolved frames. Its methods are called one at a time, in
+// the order Start, any number of Drain, Stop, Drain, Close.
+type pipelineSource interface {
+	// Start begins to sample. It returns fast, does not keep ctx and leaves
+	// nothing behind when it fails.
+	Start(ctx context.Context) error
+	// Drain empties the kernel's maps into w and counts in the tallies of w
+	// what became of all samples taken since the last call.
+	Drain(ctx context.Context, w *window.Window) (drainStats, error)
+	// Stop ends sampling. What was taken until then can still be drained.
+	Stop() error
+	// Close releases everything, in the kernel too. It may come without Stop.
+	Close() error
+}
+
+// newSourceFunc makes a source that has not started.
+type newSourceFunc func(set receiver.Settings, cfg *Config) (pipelineSource, error)
+
+// drainStats are the facts about a source that belong to no kind.
+type drainStats struct {
+	// Processes is the number of processes tracked at present.
+	Processes int
+	// EventsLost counts process events that the kernel dropped since the last
+	// drain.
+	EventsLost uint64
+	// MapUsage is the fill of each kernel map when it was emptied, from 0 to 1.
+	MapUsage map[string]float64
+}
