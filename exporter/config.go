@@ -1,0 +1,128 @@
+package exporter
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+)
+
+// Config is the configuration of the exporter. README.md lists the same keys.
+type Config struct {
+	// Path is where files are written: a template in which {service}, {type},
+	// {start} and {host} are replaced. "-" is standard output, written at
+	// shutdown. Required.
+	Path string `mapstructure:"path"`
+	// Format is svg, folded, pprof or speedscope. Empty: by the extension of
+	// Path; for "-" it is folded.
+	Format string `mapstructure:"format"`
+	// Interval is how long data is collected for one file, at least a second.
+	// 0 is one file for the whole run, rewritten as data comes, complete at
+	// shutdown.
+	Interval time.Duration `mapstructure:"interval"`
+	// MaxFiles is how many files that match Path are kept; the oldest are
+	// removed. 0 keeps all.
+	MaxFiles int `mapstructure:"max_files"`
+	// SampleType writes only this type, such as cpu or off_cpu. Empty: all.
+	SampleType string `mapstructure:"sample_type"`
+	// Layout of an SVG: flame (root at the bottom) or icicle (root at the top).
+	Layout string `mapstructure:"layout"`
+	// Title of an SVG. Empty: made from the sample type and host.
+	Title string `mapstructure:"title"`
+	// Annotations writes _[k], _[j] and _[i] in folded text.
+	Annotations bool `mapstructure:"annotations"`
+	// MemoryLimitMiB bounds the memory of what waits to be written. Stacks
+	// beyond it are counted in one frame of the file that says so.
+	MemoryLimitMiB int `mapstructure:"memory_limit_mib"`
+
+	_ struct{} // fields must be named in literals
+}
+
+// pathStdout is the path that stands for standard output.
+const pathStdout = "-"
+
+// maxMemoryLimitMiB is far beyond sense, and keeps the bytes within an int64.
+const maxMemoryLimitMiB = 1 << 20
+
+func createDefaultConfig() component.Config {
+	return &Config{
+		Interval:       time.Minute,
+		MaxFiles:       100,
+		Layout:         layoutFlame,
+		Annotations:    true,
+		MemoryLimitMiB: 256,
+	}
+}
+
+// Validate returns all problems at once, each with the key that it is about.
+func (c *Config) Validate() error {
+	return errors.Join(
+		c.validatePath(),
+		c.validateFormat(),
+		c.validateLayout(),
+		c.validateNumbers(),
+	)
+}
+
+func (c *Config) validatePath() error {
+	if c.Path == pathStdout {
+		if c.Interval != 0 {
+			return errors.New(`interval: must be 0 when path is "-", as standard output is written once`)
+		}
+		return nil
+	}
+	if c.Path == "" {
+		return errors.New("path: is required, for example profiles/{service}-{type}-{start}.svg")
+	}
+	if strings.HasSuffix(c.Path, "/") || strings.ContainsRune(c.Path, 0) {
+		return fmt.Errorf("path: %q is not the name of a file", c.Path)
+	}
+	_, err := parseTemplate(c.Path)
+	return err
+}
+
+func (c *Config) validateFormat() error {
+	_, err := c.encoding()
+	return err
+}
+
+func (c *Config) validateLayout() error {
+	if c.Layout != layoutFlame && c.Layout != layoutIcicle {
+		return fmt.Errorf("layout: %q is not one of flame, icicle", c.Layout)
+	}
+	return nil
+}
+
+func (c *Config) validateNumbers() error {
+	var errs []error
+	if c.Interval < 0 || c.Interval > 0 && c.Interval < time.Second {
+		errs = append(errs, fmt.Errorf("interval: %v is neither 0 nor at least 1s", c.Interval))
+	}
+	if c.MaxFiles < 0 {
+		errs = append(errs, fmt.Errorf("max_files: %d is negative; 0 keeps all files", c.MaxFiles))
+	}
+	if c.MemoryLimitMiB < 1 || c.MemoryLimitMiB > maxMemoryLimitMiB {
+		errs = append(errs, fmt.Errorf("memory_limit_mib: %d is not within 1 to %d", c.MemoryLimitMiB, maxMemoryLimitMiB))
+	}
+	return errors.Join(errs...)
+}
+
+// encoding returns the encoder of Format or, without one, of Path's extension.
+func (c *Config) encoding() (*encoding, error) {
+	if c.Format != "" {
+		if e := encodingByName(c.Format); e != nil {
+			return e, nil
+		}
+		return nil, fmt.Errorf("format: %q is not one of %s", c.Format, encodingNames())
+	}
+	if c.Path == pathStdout {
+		return encodingByName("folded"), nil
+	}
+	if e := encodingByExtension(c.Path); e != nil {
+		return e, nil
+	}
+	return nil, fmt.Errorf("format: is required, as the extension of %q is not one of %s", filepath.Base(c.Path), encodingExtensions())
+}

@@ -1,0 +1,73 @@
+package exporter
+
+import (
+	"io"
+	"strings"
+
+	"github.com/flametel/flametel/exporter/callgraph"
+	"github.com/flametel/flametel/exporter/folded"
+)
+
+// Layouts of an SVG.
+const (
+	layoutFlame  = "flame"
+	layoutIcicle = "icicle"
+)
+
+// encoding is an output format.
+type encoding struct {
+	name       string
+	extensions []string
+	// severalTypes: one file can hold several graphs.
+	severalTypes bool
+	// detail: the format has room for addresses, source lines and threads.
+	detail bool
+	encode func(w io.Writer, graphs []*callgraph.Graph, cfg *Config) error
+}
+
+// encodings is the list of formats. A new format is one entry here.
+func encodings() []*encoding {
+	return []*encoding{
+		{name: "folded", extensions: []string{".folded", ".txt"}, encode: encodeFolded},
+	}
+}
+
+func encodeFolded(w io.Writer, graphs []*callgraph.Graph, cfg *Config) error {
+	return folded.Write(w, graphs[0], folded.Options{NoAnnotations: !cfg.Annotations})
+}
+
+func encodingByName(name string) *encoding {
+	for _, e := range encodings() {
+		if e.name == name {
+			return e
+		}
+	}
+	return nil
+}
+
+func encodingByExtension(path string) *encoding {
+	for _, e := range encodings() {
+		for _, ext := range e.extensions {
+			if strings.HasSuffix(path, ext) {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+func encodingNames() string {
+	var names []string
+	for _, e := range encodings() {
+		names = append(names, e.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+func encodingExtensions() string {
+	var all []string
+	for _, e := range encodings() {
+		all = append(all, e.extensions...)
+	}
+	return strings.Join(all, ", ")
+}

@@ -1,0 +1,69 @@
+package exporter
+
+import (
+	"cmp"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// ownFile is a finished file that our template made.
+type ownFile struct {
+	path string
+	time time.Time
+}
+
+// removeOldest removes the oldest files that the template makes, until at most
+// max are left. Nothing else is touched: no folder, no link, no file whose name
+// differs from the template by a character.
+func removeOldest(t *template, max int) error {
+	files, err := t.files()
+	if err != nil || len(files) <= max {
+		return err
+	}
+	slices.SortFunc(files, func(a, b ownFile) int {
+		return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.path, b.path))
+	})
+	var errs []error
+	for _, f := range files[:len(files)-max] {
+		if err := os.Remove(f.path); err != nil && !os.IsNotExist(err) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// files lists the regular files that the template makes.
+func (t *template) files() ([]ownFile, error) {
+	paths, err := filepath.Glob(t.glob())
+	if err != nil {
+		return nil, err
+	}
+	pattern := t.pattern()
+	var files []ownFile
+	for _, path := range paths {
+		if !pattern.MatchString(path) {
+			continue
+		}
+		st, err := os.Lstat(path)
+		if err != nil || !st.Mode().IsRegular() {
+			continue
+		}
+		files = append(files, ownFile{path, st.ModTime()})
+	}
+	return files, nil
+}
+
+// glob returns a pattern for filepath.Glob that finds all files of a template,
+// and others.
+func (t *template) glob() string {
+	quote := strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`)
+	parts := make([]string, len(t.literals))
+	for i, literal := range t.literals {
+		parts[i] = quote.Replace(literal)
+	}
+	return filepath.Clean(strings.Join(parts, "*"))
+}
