@@ -1,0 +1,120 @@
+//go:build integration
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flametel/flametel/internal/workloads"
+)
+
+// A Node.js program's functions get their names from its perf map and are
+// marked as JIT code.
+func TestNodeFunctionsAreNamed(t *testing.T) {
+	t.Parallel()
+	pid := startNode(t, exec.Command("node", nodeArgs...))
+	requireBusyLoop(t, record(t, pidTarget(pid), 99, 300))
+}
+
+// In a container the map is called by the PID that the process has inside and
+// lies in a /tmp that the host does not see.
+func TestNodeFunctionsAreNamedInAContainer(t *testing.T) {
+	t.Parallel()
+	script := "mount -t tmpfs tmpfs /tmp && exec node " + strings.Join(nodeArgs, " ")
+	outer := startNode(t, exec.Command("unshare", "-fp", "--kill-child", "--mount-proc", "sh", "-c", script))
+	var inner int
+	eventually(t, "node in its namespace", func() bool {
+		inner = childOf(outer)
+		comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", inner))
+		return err == nil && strings.HasPrefix(string(comm), "node")
+	})
+	requireBusyLoop(t, record(t, pidTarget(inner), 99, 300))
+}
+
+// nodeArgs reads the program from standard input: the container of the test may
+// not see the folder it is in.
+var nodeArgs = []string{"--perf-basic-prof", "-", "600"}
+
+func startNode(t *testing.T, cmd *exec.Cmd) int {
+	t.Helper()
+	script, err := os.Open(workloads.Source(workloads.NodeBusyScript))
+	require.NoError(t, err)
+	defer func() { _ = script.Close() }()
+	cmd.Stdin = script
+	require.NoError(t, cmd.Start())
+	pid := cmd.Process.Pid
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		for _, name := range []string{"/tmp/perf-%d.map", "/tmp/isolate-*-%d-v8.log"} {
+			matches, _ := filepath.Glob(fmt.Sprintf(name, pid))
+			for _, match := range matches {
+				_ = os.Remove(match)
+			}
+		}
+	})
+	return pid
+}
+
+// childOf returns the first child of a process, 0 if it has none.
+func childOf(pid int) int {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return 0
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	child, err := strconv.Atoi(first)
+	if err != nil {
+		return 0
+	}
+	return child
+}
+
+func requireBusyLoop(t *testing.T, got stacks) {
+	t.Helper()
+	busy := got.with(func(frames []string) bool {
+		for _, frame := range frames {
+			if strings.Contains(frame, "flametelBusyLoop") && strings.HasSuffix(frame, "_[j]") {
+				return true
+			}
+		}
+		return false
+	})
+	assert.GreaterOrEqual(t, share(busy, got), 0.5, "%v", got)
+}
+
+// Processes that live a few milliseconds are gone long before their samples are
+// read, and keep their names.
+func TestShortProcessesKeepTheirNames(t *testing.T) {
+	t.Parallel()
+	const processes = 200
+	path := workloads.SpinShort.Build(t, "spin-short")
+	c := start(t, pipeline(`{window: 1s, drain_interval: 1s, targets: {executables: [spin-short]}, cpu: {frequency: 999}}`))
+	for range processes {
+		require.NoError(t, exec.Command(path, "5").Run())
+	}
+	// 200 processes of 5 ms at 999 Hz are some 1,000 samples.
+	c.waitSamples("out.folded", 500)
+	c.interrupt()
+
+	got := readFolded(t, c.path("out.folded"))
+	assert.Equal(t, got, got.of("spin-short"))
+	// Exec, the dynamic loader and exit belong to the process too, but have
+	// nothing of the program on the stack.
+	program := got.with(func(frames []string) bool {
+		return frames[len(frames)-1] == "[unknown]" || strings.Contains(strings.Join(frames, ";"), "[spin-short]+0x") ||
+			strings.Contains(strings.Join(frames, ";"), ";main")
+	})
+	named := got.through("main", "spin_outer", "spin_inner")
+	assert.GreaterOrEqual(t, named.total(), int64(500), "%v", got)
+	assert.GreaterOrEqual(t, share(named, program), 0.95, "%v", got)
+}
