@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
 )
 
 // Sampler samples the CPUs of this host. Its methods may be called from

@@ -1,0 +1,44 @@
+package bpf
+
+// EventKind tells what happened to a process.
+type EventKind uint8
+
+// The kinds of events.
+const (
+	EventMmap EventKind = iota + 1 // memory that may hold code was mapped
+	EventComm                      // a thread got a name, by exec if Exec is set
+	EventFork                      // a process or thread was started
+	EventExit                      // a thread ended
+	EventLost                      // events were lost: what is known may be stale
+)
+
+// Event is what the kernel tells of a process when it happens. Process and
+// thread IDs are those of the PID namespace that the reader was opened in.
+type Event struct {
+	Kind EventKind
+	// Nanos is the time, CLOCK_MONOTONIC.
+	Nanos uint64
+	// PID is the process, TID the thread. For EventFork they are the child's,
+	// and ParentPID is the process that started it.
+	PID, TID, ParentPID uint32
+
+	// Exec marks the EventComm of an exec: all earlier mappings are gone.
+	Exec bool
+	// Comm is the new name of the thread, raw bytes.
+	Comm string
+
+	// Start, Length, Offset: the mapping; addresses are virtual, Offset is in
+	// the file, all in bytes.
+	Start, Length, Offset uint64
+	// BuildID is the GNU build ID of the mapped file, nil when the kernel did
+	// not find one; Dev and Inode are then set instead.
+	BuildID []byte
+	Dev     uint64
+	Inode   uint64
+	// Path is the file in the mount namespace of the process, raw bytes;
+	// "//anon" for memory without a file, "[vdso]" and the like.
+	Path string
+
+	// Lost is how many events an EventLost stands for.
+	Lost uint64
+}

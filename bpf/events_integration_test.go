@@ -1,0 +1,77 @@
+//go:build integration && linux
+
+package bpf
+
+import (
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Processes that live for a millisecond or two are gone before anybody could
+// read their mappings, yet every one of them is reported with its files.
+func TestEventReaderSeesShortProcesses(t *testing.T) {
+	const runs = 100
+	r, err := NewEventReader(nil)
+	require.NoError(t, err)
+	var mu sync.Mutex
+	var events []Event
+	done := make(chan error, 1)
+	go func() {
+		done <- r.Run(func(batch []Event) {
+			mu.Lock()
+			defer mu.Unlock()
+			events = append(events, batch...)
+		})
+	}()
+
+	pids := make(map[uint32]bool)
+	for range runs {
+		cmd := exec.Command("/bin/true")
+		require.NoError(t, cmd.Run())
+		pids[uint32(cmd.Process.Pid)] = true
+	}
+	exited := func() (n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		for i := range events {
+			if events[i].Kind == EventExit && pids[events[i].PID] {
+				n++
+			}
+		}
+		return n
+	}
+	require.Eventually(t, func() bool { return exited() >= runs }, 20*time.Second, 10*time.Millisecond)
+	r.Close()
+	require.NoError(t, <-done)
+
+	programs, libcs, execs := 0, 0, 0
+	var last uint64
+	for i := range events {
+		ev := &events[i]
+		require.GreaterOrEqual(t, ev.Nanos, last, "events are in order")
+		last = ev.Nanos
+		require.NotEqual(t, EventLost, ev.Kind)
+		if !pids[ev.PID] {
+			continue
+		}
+		switch {
+		case ev.Kind == EventMmap && ev.Path == "/usr/bin/true":
+			programs++
+			require.NotEmpty(t, ev.BuildID)
+		case ev.Kind == EventMmap && strings.Contains(ev.Path, "libc.so.6"):
+			libcs++
+		case ev.Kind == EventComm && ev.Exec:
+			execs++
+			require.Equal(t, "true", ev.Comm)
+		}
+	}
+	require.Equal(t, runs, programs)
+	require.Equal(t, runs, libcs)
+	require.Equal(t, runs, execs)
+	require.Zero(t, r.Malformed())
+}

@@ -1,0 +1,240 @@
+package bpf
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// gatherTime is how long the reader lets events gather after the first one
+// woke it: it bounds both the wake-ups on a host that starts many processes
+// and the age of what is known of a new one.
+const gatherTime = 20 * time.Millisecond
+
+// EventReader delivers what the kernel tells of processes, in the order in
+// which it happened.
+type EventReader struct {
+	onlineCPUs func() ([]int, error)
+	epoll      int
+	wake       int // eventfd that ends a wait
+	malformed  atomic.Uint64
+
+	mu     sync.Mutex // guards what follows
+	rings  map[int]*eventRing
+	held   []Event // read, but events before them may still be on their way
+	closed bool
+	runs   sync.WaitGroup // waits in Run, which need the descriptors
+}
+
+// NewEventReader starts to collect the events of all online CPUs. online lists
+// them; nil means those that the kernel says are online.
+func NewEventReader(online func() ([]int, error)) (_ *EventReader, err error) {
+	if online == nil {
+		online = onlineCPUs
+	}
+	r := &EventReader{onlineCPUs: online, epoll: -1, wake: -1, rings: make(map[int]*eventRing)}
+	defer func() {
+		if err != nil {
+			r.Close()
+		}
+	}()
+	if r.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("wait for process events: %w", err)
+	}
+	if r.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return nil, fmt.Errorf("wait for process events: %w", err)
+	}
+	if err := r.watch(r.wake); err != nil {
+		return nil, err
+	}
+	if err := r.SyncCPUs(); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *EventReader) watch(fd int) error {
+	ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}
+	if err := unix.EpollCtl(r.epoll, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
+		return fmt.Errorf("wait for process events: %w", err)
+	}
+	return nil
+}
+
+// SyncCPUs follows CPUs that come and go.
+func (r *EventReader) SyncCPUs() error {
+	online, err := r.onlineCPUs()
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil
+	}
+	for cpu, ring := range r.rings {
+		if !slices.Contains(online, cpu) {
+			r.readRing(ring)
+			ring.close()
+			delete(r.rings, cpu)
+		}
+	}
+	for _, cpu := range online {
+		if r.rings[cpu] != nil {
+			continue
+		}
+		ring, err := openEventRing(cpu)
+		if cpuGone(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := r.watch(ring.fd); err != nil {
+			ring.close()
+			return err
+		}
+		r.rings[cpu] = ring
+	}
+	return nil
+}
+
+// Run delivers events until the reader is interrupted or closed. Each call of
+// deliver gets the events of about gatherTime, oldest first, and may keep them.
+func (r *EventReader) Run(deliver func([]Event)) error {
+	if !r.enterRun() {
+		return nil
+	}
+	defer r.runs.Done()
+	var ready [16]unix.EpollEvent
+	for {
+		_, err := unix.EpollWait(r.epoll, ready[:], -1)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("wait for process events: %w", err)
+		}
+		time.Sleep(gatherTime)
+		r.unnudge() // before looking: Close nudges after it has set closed
+		if r.isClosed() {
+			return nil
+		}
+		if events := r.Poll(); len(events) > 0 {
+			deliver(events)
+		}
+	}
+}
+
+func (r *EventReader) enterRun() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return false
+	}
+	r.runs.Add(1)
+	return true
+}
+
+func (r *EventReader) isClosed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.closed
+}
+
+// Poll returns the events that have happened up to now, oldest first, without
+// waiting. It may be called while Run runs.
+func (r *EventReader) Poll() []Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil
+	}
+	// Rings are read one after the other, so an event of a ring read first
+	// may be newer than one that is not yet in a ring read last. What
+	// happened before reading began is complete.
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
+	began := uint64(now.Nano())
+	for _, ring := range r.rings {
+		r.readRing(ring)
+	}
+	slices.SortStableFunc(r.held, func(a, b Event) int {
+		switch {
+		case a.Nanos < b.Nanos:
+			return -1
+		case a.Nanos > b.Nanos:
+			return 1
+		}
+		return 0
+	})
+	n, _ := slices.BinarySearchFunc(r.held, began, func(e Event, t uint64) int {
+		if e.Nanos < t {
+			return -1
+		}
+		return 1
+	})
+	events := slices.Clone(r.held[:n])
+	r.held = slices.Delete(r.held, 0, n)
+	if len(r.held) > 0 {
+		r.nudge() // deliver them soon, whether or not more happens
+	}
+	return events
+}
+
+func (r *EventReader) readRing(ring *eventRing) {
+	ring.read(func(kind uint32, misc uint16, body []byte) {
+		ev, err := parseRecord(kind, misc, body)
+		switch {
+		case err != nil:
+			r.malformed.Add(1)
+		case ev.Kind != 0:
+			r.held = append(r.held, ev)
+		}
+	})
+}
+
+// nudge makes the next wait of Run return at once.
+func (r *EventReader) nudge() {
+	_, _ = unix.Write(r.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+}
+
+func (r *EventReader) unnudge() {
+	var count [8]byte
+	_, _ = unix.Read(r.wake, count[:])
+}
+
+// Malformed is how many records could not be decoded.
+func (r *EventReader) Malformed() uint64 {
+	return r.malformed.Load()
+}
+
+// Close ends Run, waits for it and releases everything. It may be called more
+// than once, but not by what Run calls.
+func (r *EventReader) Close() {
+	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return
+	}
+	r.closed = true
+	for cpu, ring := range r.rings {
+		ring.close()
+		delete(r.rings, cpu)
+	}
+	if r.wake >= 0 {
+		r.nudge()
+	}
+	r.mu.Unlock()
+	r.runs.Wait()
+	for _, fd := range []int{r.wake, r.epoll} {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+	}
+}
