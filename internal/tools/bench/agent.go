@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/flametel/flametel/internal/tools/measure"
+)
+
+// warmUp is left out of the figures: reading the symbols of what runs already.
+const warmUp = 5 * time.Second
+
+// agent measures what the products use while they profile the whole host.
+func agent(ctx context.Context, s settings) error {
+	rows := [][]string{{"host", "tool", "CPU seconds", "over", "% of a CPU", "resident mean / peak MiB", "start and first 5 s, CPU seconds"}}
+	for _, busy := range []bool{false, true} {
+		for _, t := range []tool{flametelRecord, otelcol} {
+			row, err := agentRow(ctx, s, t, busy)
+			if err != nil {
+				return err
+			}
+			rows = append(rows, row)
+		}
+	}
+	return measure.Table(s.out, rows)
+}
+
+func agentRow(ctx context.Context, s settings, t tool, busy bool) ([]string, error) {
+	dir, err := os.MkdirTemp(s.dir, "agent")
+	if err != nil {
+		return nil, err
+	}
+	var load measure.Group
+	defer load.Stop()
+	host := "idle"
+	if busy {
+		host = "busy"
+		if err := occupy(&load, dir); err != nil {
+			return nil, err
+		}
+	}
+
+	r, err := t.start(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer r.kill()
+	if err := pause(ctx, warmUp); err != nil {
+		return nil, err
+	}
+	first, err := measure.CPU(r.cmd.Process.Pid)
+	if err != nil {
+		return nil, fmt.Errorf("%s ended by itself: %w\n%s", t.name, err, r.output)
+	}
+	watched, cancel := context.WithTimeout(ctx, s.duration)
+	defer cancel()
+	usage, err := measure.Watch(watched, r.cmd.Process.Pid)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := r.stop(); err != nil {
+		return nil, err
+	}
+	return []string{
+		host, t.name,
+		fmt.Sprintf("%.2f", usage.CPU.Seconds()),
+		fmt.Sprintf("%.0f s", usage.Elapsed.Seconds()),
+		fmt.Sprintf("%.2f", usage.CPUPercent()),
+		fmt.Sprintf("%.0f / %.0f", mebibytes(usage.MeanBytes), mebibytes(usage.MaxBytes)),
+		fmt.Sprintf("%.2f", first.Seconds()),
+	}, ctx.Err()
+}
+
+func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
+
+// occupy keeps every CPU busy with compiled code, an interpreter, a JIT and
+// system calls.
+func occupy(load *measure.Group, dir string) error {
+	const forever = "3600"
+	commands := [][]string{
+		{"python3", measure.Workload("python_busy.py"), forever},
+		{"node", "--perf-basic-prof", measure.Workload("node_busy.js"), forever},
+		{"dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "status=none"},
+	}
+	burn, err := measure.Compile(dir, "burn")
+	if err != nil {
+		return err
+	}
+	for range runtime.NumCPU() {
+		commands = append(commands, []string{burn, forever})
+	}
+	for _, c := range commands {
+		if _, err := load.Start(c[0], c[1:]...); err != nil {
+			return fmt.Errorf("load %s: %w", strings.Join(c, " "), err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/pprof/profile"
+
+	"github.com/flametel/flametel/internal/tools/measure"
+)
+
+// A summary is where a profiler saw the self time of a program, in samples.
+type summary struct {
+	total     float64
+	functions map[string]float64
+	modules   map[string]float64
+}
+
+func newSummary() *summary {
+	return &summary{functions: map[string]float64{}, modules: map[string]float64{}}
+}
+
+func (s *summary) add(function, module string, n float64) {
+	s.total += n
+	s.functions[function] += n
+	s.modules[module] += n
+}
+
+// profileBoth runs a workload and has both profilers look at it at once.
+func profileBoth(ctx context.Context, dir string, w workload, duration time.Duration) (perf, ours *summary, err error) {
+	var group measure.Group
+	defer group.Stop()
+	pid, err := group.Start(w.command[0], w.command[1:]...)
+	if err != nil {
+		return nil, nil, err
+	}
+	select {
+	case <-ctx.Done():
+		return nil, nil, ctx.Err()
+	case <-time.After(settle):
+	}
+
+	data, mine := filepath.Join(dir, "perf.data"), filepath.Join(dir, "flametel.pb.gz")
+	seconds := strconv.FormatFloat(duration.Seconds(), 'f', -1, 64)
+	target := strconv.Itoa(pid)
+	theirs := exec.CommandContext(ctx, "perf", "record", "-q", "-F", samplesPerSec, "-g", "-p", target, "-o", data, "--", "sleep", seconds)
+	if err := theirs.Start(); err != nil {
+		return nil, nil, err
+	}
+	out, err := exec.CommandContext(ctx, "bin/flametel", "record", "-p", target, "-d", seconds, "-F", samplesPerSec, "-f", "pprof", "-o", mine).CombinedOutput()
+	if waitErr := theirs.Wait(); waitErr != nil {
+		return nil, nil, fmt.Errorf("perf record: %w", waitErr)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("flametel record: %w\n%s", err, out)
+	}
+	if ours, err = readPprof(mine); err != nil {
+		return nil, nil, err
+	}
+	perf, err = readPerf(ctx, data)
+	return perf, ours, err
+}
+
+// readPprof reads what flametel wrote.
+func readPprof(path string) (*summary, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	p, err := profile.Parse(file)
+	if err != nil {
+		return nil, err
+	}
+	s := newSummary()
+	for _, sample := range p.Sample {
+		leaf := sample.Location[0]
+		function, module := "[unknown]", "[unknown]"
+		if len(leaf.Line) > 0 {
+			function = leaf.Line[0].Function.Name
+		}
+		if leaf.Mapping != nil {
+			module = leaf.Mapping.File
+		}
+		s.add(normal(function), base(module), float64(sample.Value[0]))
+	}
+	return s, nil
+}
+
+// A frame as perf script prints it: address, name, module in brackets.
+var perfFrame = regexp.MustCompile(`^\s*[0-9a-f]+ (.*) \((.*)\)$`)
+
+// readPerf reads what perf recorded. Samples are blocks of lines, leaf first,
+// with an empty line between them.
+func readPerf(ctx context.Context, path string) (*summary, error) {
+	out, err := exec.CommandContext(ctx, "perf", "script", "--no-inline", "-i", path, "-F", "ip,sym,dso").Output()
+	if err != nil {
+		return nil, fmt.Errorf("perf script: %w", err)
+	}
+	return parsePerf(out)
+}
+
+func parsePerf(out []byte) (*summary, error) {
+	s := newSummary()
+	leaf := true
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		line := lines.Text()
+		match := perfFrame.FindStringSubmatch(line)
+		switch {
+		case strings.TrimSpace(line) == "":
+			leaf = true
+		case leaf && match != nil:
+			s.add(normal(match[1]), base(match[2]), 1)
+			leaf = false
+		}
+	}
+	return s, lines.Err()
+}
+
+// normal takes from a name what the two profilers write differently and does
+// not say which function it is: arguments, and the marks of folded stacks.
+func normal(name string) string {
+	for _, mark := range []string{"_[k]", "_[j]", "_[i]"} {
+		name = strings.TrimSuffix(name, mark)
+	}
+	if i := strings.IndexByte(name, '('); i > 0 && !strings.HasPrefix(name, "JS:") {
+		name = name[:i]
+	}
+	return name
+}
+
+// base is the name of a module without its folder. perf calls the kernel
+// [kernel.kallsyms] and code of an unnamed mapping by the file of its map.
+func base(module string) string {
+	switch {
+	case strings.HasPrefix(module, "[kernel"):
+		return "[kernel]"
+	case strings.HasPrefix(module, "/tmp/perf-"), strings.HasPrefix(module, "[JIT]"), module == "//anon", module == "[anon]":
+		return "[anon]"
+	}
+	return filepath.Base(module)
+}

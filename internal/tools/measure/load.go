@@ -1,0 +1,51 @@
+package measure
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// A Group is processes that are stopped together.
+type Group struct {
+	commands []*exec.Cmd
+}
+
+// Start adds a running process. Its output is dropped, its errors are shown.
+func (g *Group) Start(name string, args ...string) (pid int, err error) {
+	cmd := exec.Command(name, args...)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		return 0, fmt.Errorf("start %s: %w", name, err)
+	}
+	g.commands = append(g.commands, cmd)
+	return cmd.Process.Pid, nil
+}
+
+// Stop kills the processes and waits for them.
+func (g *Group) Stop() {
+	for _, cmd := range g.commands {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	g.commands = nil
+}
+
+// workloads is the folder of the example programs, from the module's folder, in
+// which the tools are run.
+const workloads = "examples/workloads"
+
+// Workload returns the path of a file of the example programs.
+func Workload(name string) string { return filepath.Join(workloads, name) }
+
+// Compile builds a C program of the examples into dir with frame pointers and
+// returns its path.
+func Compile(dir, name string) (string, error) {
+	out := filepath.Join(dir, name)
+	cmd := exec.Command("gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-o", out, Workload(name+".c"))
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("gcc %s: %w\n%s", name, err, msg)
+	}
+	return out, nil
+}
