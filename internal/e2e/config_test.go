@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/flametel/flametel/internal/workloads"
 )
 
 // pipeline is a configuration with the given settings of the receiver (YAML in
@@ -77,4 +79,35 @@ func TestUnknownProcessIsNamed(t *testing.T) {
 	c.wait()
 	assert.Equal(t, 1, c.cmd.ProcessState.ExitCode())
 	assert.Contains(t, c.log(), "process 4194304 does not exist")
+}
+
+// Two receivers in one collector are independent of each other.
+func TestTwoReceiversProfileSideBySide(t *testing.T) {
+	t.Parallel()
+	const first, second = "burn-first", "burn-second"
+	settings := ""
+	for _, name := range []string{first, second} {
+		pid := workloads.Start(t, workloads.Burn.Build(t, name), "600")
+		settings += fmt.Sprintf("  ebpf_profiler/%s: {window: 1s, targets: {pids: [%d]}}\n", name, pid)
+	}
+	c := start(t, fmt.Sprintf(`
+receivers:
+%s
+exporters:
+  flamegraph/a: {path: a.folded, interval: 0}
+  flamegraph/b: {path: b.folded, interval: 0}
+service:
+  telemetry: {metrics: {level: none}}
+  pipelines:
+    profiles/a: {receivers: [ebpf_profiler/%s], exporters: [flamegraph/a]}
+    profiles/b: {receivers: [ebpf_profiler/%s], exporters: [flamegraph/b]}
+`, settings, first, second))
+	c.waitSamples("a.folded", 50)
+	c.waitSamples("b.folded", 50)
+	c.interrupt()
+
+	for file, name := range map[string]string{"a.folded": first, "b.folded": second} {
+		got := readFolded(t, c.path(file))
+		assert.Equal(t, got, got.of(name), "%s has nothing of the other", file)
+	}
 }
