@@ -1,0 +1,138 @@
+package perfmap
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// tickNanos is the unit of /proc/PID/stat: USER_HZ is 100 on all machines
+	// that we run on.
+	tickNanos = uint64(time.Second) / 100
+	// olderBy is how much older than its process a map may look, for the
+	// coarse time stamps of file systems.
+	olderBy = time.Second
+	// maxProcFile bounds what is read of status and stat.
+	maxProcFile = 8 << 10
+)
+
+// File is an opened perf map.
+type File struct {
+	*os.File
+	ID   ID
+	Size int64
+}
+
+// Find opens the perf map of a process; procRoot is where procfs is mounted
+// and startNanos (CLOCK_BOOTTIME) tells the process from a later one of the
+// same PID, 0 if not known. It returns ErrNone if there is no map or no such
+// process, or wraps a Refusal if the map must not be read.
+func Find(procRoot string, pid int, startNanos uint64) (*File, error) {
+	// All that follows goes through this descriptor, so that it concerns one
+	// process even if the PID is given to another meanwhile.
+	dir, err := unix.Open(filepath.Join(procRoot, strconv.Itoa(pid)), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, ErrNone
+	}
+	defer unix.Close(dir)
+	started, ok := startOf(dir, startNanos)
+	if !ok {
+		return nil, ErrNone
+	}
+	text, err := readProc(dir, "status")
+	if err != nil {
+		return nil, ErrNone
+	}
+	st := parseStatus(text)
+	root, err := unix.Openat(dir, "root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, refusalOf(err)
+	}
+	defer unix.Close(root)
+	var first error = ErrNone
+	for _, name := range st.fileNames(pid) {
+		f, err := open(procRoot, root, name, &st, started)
+		if err == nil {
+			return f, nil
+		}
+		if errors.Is(first, ErrNone) {
+			first = err
+		}
+	}
+	return nil, first
+}
+
+func refusalOf(err error) error {
+	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("%w: %w", RefusedDenied, err)
+	}
+	return ErrNone
+}
+
+// startOf returns when the process began, on the wall clock; ok is false if it
+// is not the one that began at startNanos.
+func startOf(dir int, startNanos uint64) (t time.Time, ok bool) {
+	text, err := readProc(dir, "stat")
+	if err != nil {
+		return t, false
+	}
+	ticks, ok := parseStartTicks(text)
+	if !ok || startNanos != 0 && ticks != startNanos/tickNanos {
+		return t, false
+	}
+	var boot unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot); err != nil {
+		return t, false
+	}
+	return time.Now().Add(time.Duration(ticks*tickNanos) - time.Duration(boot.Nano())), true
+}
+
+func readProc(dir int, name string) ([]byte, error) {
+	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(fd)
+	b := make([]byte, maxProcFile)
+	n, err := unix.Read(fd, b)
+	return b[:max(n, 0)], err
+}
+
+// open opens name below root. The file is looked at before it is opened for
+// reading, because opening a FIFO or a device already does something.
+func open(procRoot string, root int, name string, st *status, started time.Time) (*File, error) {
+	how := unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+	}
+	path, err := unix.Openat2(root, name, &how)
+	if err != nil {
+		return nil, refusalOf(err)
+	}
+	defer unix.Close(path)
+	var s unix.Stat_t
+	if err := unix.Fstat(path, &s); err != nil {
+		return nil, refusalOf(err)
+	}
+	switch {
+	case s.Mode&unix.S_IFMT != unix.S_IFREG:
+		return nil, RefusedNotRegular
+	case s.Uid != 0 && !slices.Contains(st.uids, s.Uid):
+		return nil, RefusedOwner
+	case time.Unix(s.Mtim.Unix()).Add(olderBy).Before(started):
+		return nil, RefusedOlder
+	}
+	link := filepath.Join(procRoot, "self/fd", strconv.Itoa(path))
+	fd, err := unix.Open(link, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, refusalOf(err)
+	}
+	return &File{File: os.NewFile(uintptr(fd), name), ID: ID{Dev: uint64(s.Dev), Inode: s.Ino}, Size: s.Size}, nil
+}
