@@ -6,12 +6,15 @@ import (
 
 	"github.com/flametel/flametel/exporter/callgraph"
 	"github.com/flametel/flametel/exporter/folded"
+	"github.com/flametel/flametel/exporter/pprof"
+	"github.com/flametel/flametel/exporter/speedscope"
+	"github.com/flametel/flametel/exporter/svg"
 )
 
 // Layouts of an SVG.
 const (
-	layoutFlame  = "flame"
-	layoutIcicle = "icicle"
+	layoutFlame  = string(svg.Flame)
+	layoutIcicle = string(svg.Icicle)
 )
 
 // encoding is an output format.
@@ -28,12 +31,27 @@ type encoding struct {
 // encodings is the list of formats. A new format is one entry here.
 func encodings() []*encoding {
 	return []*encoding{
+		{name: "svg", extensions: []string{".svg"}, encode: encodeSVG},
 		{name: "folded", extensions: []string{".folded", ".txt"}, encode: encodeFolded},
+		{name: "pprof", extensions: []string{".pb.gz", ".pprof"}, severalTypes: true, detail: true, encode: encodePprof},
+		{name: "speedscope", extensions: []string{".speedscope.json", ".speedscope"}, severalTypes: true, encode: encodeSpeedscope},
 	}
+}
+
+func encodeSVG(w io.Writer, graphs []*callgraph.Graph, cfg *Config) error {
+	return svg.Write(w, graphs[0], svg.Options{Title: cfg.Title, Layout: svg.Layout(cfg.Layout)})
 }
 
 func encodeFolded(w io.Writer, graphs []*callgraph.Graph, cfg *Config) error {
 	return folded.Write(w, graphs[0], folded.Options{NoAnnotations: !cfg.Annotations})
+}
+
+func encodePprof(w io.Writer, graphs []*callgraph.Graph, _ *Config) error {
+	return pprof.Write(w, graphs, pprof.Options{})
+}
+
+func encodeSpeedscope(w io.Writer, graphs []*callgraph.Graph, cfg *Config) error {
+	return speedscope.Write(w, graphs, speedscope.Options{Name: cfg.Title, Exporter: "flametel"})
 }
 
 func encodingByName(name string) *encoding {

@@ -1,0 +1,166 @@
+package svg
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/flametel/flametel/exporter/callgraph"
+)
+
+// fewSamples is the count below which shares are rough enough to say so.
+const fewSamples = 100
+
+// summary is the first line under the title: what the reader has to know to
+// trust the picture.
+func summary(g *callgraph.Graph, weight int, u unit) string {
+	parts := []string{u.format(g.Total(weight))}
+	if d := g.Meta.Duration; d > 0 {
+		parts = append(parts, fmt.Sprintf("%.1f s", d.Seconds()))
+	}
+	if f := frequency(g); f != "" {
+		parts = append(parts, f)
+	}
+	if a := g.Meta.Accounting; a != nil {
+		parts = append(parts, fmt.Sprintf("%s of %s taken lost (%s)", grouped(a.Lost), grouped(a.Taken), percent(a.Lost, a.Taken)))
+	}
+	if g.Total(weight) > 0 {
+		parts = append(parts, fmt.Sprintf("%.2f%% of frames unknown", 100*g.UnknownShare(weight)))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// frequency says what was asked for and what was reached, in hertz per CPU.
+func frequency(g *callgraph.Graph) string {
+	a := g.Meta.Accounting
+	switch {
+	case a != nil && a.FrequencyAsked > 0 && a.FrequencyAchieved > 0:
+		return fmt.Sprintf("%.4g Hz asked, %.1f Hz achieved", a.FrequencyAsked, a.FrequencyAchieved)
+	case a != nil && a.FrequencyAsked > 0:
+		return fmt.Sprintf("%.4g Hz asked", a.FrequencyAsked)
+	case g.Period > 0 && g.PeriodType.Unit == "nanoseconds":
+		return fmt.Sprintf("%.4g Hz", 1e9/float64(g.Period))
+	}
+	return ""
+}
+
+// origin is the second line: where and when, and what else was counted.
+func origin(g *callgraph.Graph) string {
+	var parts []string
+	switch hosts := g.Meta.Hosts; len(hosts) {
+	case 0:
+	case 1:
+		parts = append(parts, display(hosts[0]))
+	default:
+		parts = append(parts, fmt.Sprintf("%d hosts", len(hosts)))
+	}
+	if !g.Meta.Start.IsZero() {
+		parts = append(parts, g.Meta.Start.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	if a := g.Meta.Accounting; a != nil {
+		parts = append(parts, counted("idle", a.Idle), counted("filtered", a.Filtered), counted("stacks truncated", a.TruncatedStacks))
+		for _, l := range a.LostBy {
+			parts = append(parts, counted("lost: "+display(l.Cause), l.Count))
+		}
+	}
+	return strings.Join(nonEmpty(parts), " · ")
+}
+
+func counted(what string, n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return grouped(n) + " " + what
+}
+
+func nonEmpty(parts []string) []string {
+	var out []string
+	for _, p := range parts {
+		if p != "" {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// warnings are what the reader must not miss, one sentence each.
+func warnings(g *callgraph.Graph, weight int, u unit) []string {
+	var out []string
+	total := g.Total(weight)
+	if u.Noun != "" && total > 0 && total < fewSamples {
+		// Half the width of the 95 % interval of a share of one half.
+		margin := 100 * 1.96 * math.Sqrt(0.25/float64(total))
+		out = append(out, fmt.Sprintf("Only %s: shares are rough (a frame shown at 50%% may be off by %.0f points).", u.format(total), margin))
+	}
+	if n := g.Meta.NotKept; n > 0 {
+		out = append(out, fmt.Sprintf("%s (%s) without stack: the memory limit was reached.", u.format(n), percent(n, total)))
+	}
+	if n := g.Meta.Invalid; n > 0 {
+		out = append(out, fmt.Sprintf("%s malformed samples were left out.", grouped(n)))
+	}
+	if g.Meta.Saturated {
+		out = append(out, "Counts were cut at the largest 64-bit number.")
+	}
+	return out
+}
+
+// reason says why there are no samples.
+func reason(g *callgraph.Graph) string {
+	a := g.Meta.Accounting
+	switch {
+	case a == nil:
+		return "The source sent no samples."
+	case a.Taken == 0:
+		return "The profiler took no samples in this time."
+	case a.Idle == a.Taken:
+		return fmt.Sprintf("All %s samples taken were of idle CPUs.", grouped(a.Taken))
+	}
+	parts := nonEmpty([]string{
+		counted("idle", a.Idle),
+		counted("of processes not asked for", a.Filtered),
+		counted("lost", a.Lost),
+	})
+	if len(parts) == 0 {
+		return fmt.Sprintf("%s samples were taken, but none arrived.", grouped(a.Taken))
+	}
+	text := fmt.Sprintf("Of %s samples taken, %s.", grouped(a.Taken), strings.Join(parts, ", "))
+	for _, l := range a.LostBy {
+		text += fmt.Sprintf(" Lost by %s: %s.", display(l.Cause), grouped(l.Count))
+	}
+	return text
+}
+
+// titleOf is the default title.
+func titleOf(g *callgraph.Graph) string {
+	name := display(g.Name())
+	if name == "cpu" {
+		name = "CPU"
+	}
+	return name + " flame graph"
+}
+
+// provenance is everything that is known about the graph's origin, line by
+// line, for the description of the file.
+func provenance(g *callgraph.Graph, weight int, u unit) []string {
+	lines := nonEmpty([]string{summary(g, weight, u), origin(g)})
+	lines = append(lines, "Sample type "+typeText(g.SampleType))
+	if g.Period > 0 {
+		lines = append(lines, fmt.Sprintf("Period %d %s", g.Period, typeText(g.PeriodType)))
+	}
+	if !g.Meta.Start.IsZero() {
+		lines = append(lines, "Start "+g.Meta.Start.UTC().Format(time.RFC3339Nano))
+	}
+	if len(g.Meta.Hosts) > 1 {
+		lines = append(lines, "Hosts "+display(strings.Join(g.Meta.Hosts, ", ")))
+	}
+	if a := g.Meta.Accounting; a != nil {
+		lines = append(lines, fmt.Sprintf("Taken %d = kept %d + idle %d + filtered %d + lost %d; CPUs %d",
+			a.Taken, a.Kept, a.Idle, a.Filtered, a.Lost, a.CPUs))
+	}
+	return append(lines, warnings(g, weight, u)...)
+}
+
+func typeText(v callgraph.ValueType) string {
+	return display(v.Type) + "/" + display(v.Unit)
+}
