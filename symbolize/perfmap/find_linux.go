@@ -16,6 +16,9 @@ const (
 	// tickNanos is the unit of /proc/PID/stat: USER_HZ is 100 on all machines
 	// that we run on.
 	tickNanos = uint64(time.Second) / 100
+	// startSlack is how far the start that the caller knows may be off. Events
+	// tell it later than it was, procfs in ticks.
+	startSlack = uint64(2 * time.Second)
 	// olderBy is how much older than its process a map may look, for the
 	// coarse time stamps of file systems.
 	olderBy = time.Second
@@ -77,14 +80,14 @@ func refusalOf(err error) error {
 }
 
 // startOf returns when the process began, on the wall clock; ok is false if it
-// is not the one that began at startNanos.
+// is not the one that began at about startNanos.
 func startOf(dir int, startNanos uint64) (t time.Time, ok bool) {
 	text, err := readProc(dir, "stat")
 	if err != nil {
 		return t, false
 	}
 	ticks, ok := parseStartTicks(text)
-	if !ok || startNanos != 0 && ticks != startNanos/tickNanos {
+	if start := ticks * tickNanos; !ok || startNanos != 0 && max(start, startNanos)-min(start, startNanos) > startSlack {
 		return t, false
 	}
 	var boot unix.Timespec

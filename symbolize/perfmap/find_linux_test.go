@@ -135,10 +135,10 @@ func TestFindKnowsAProcessByItsStart(t *testing.T) {
 	require.NoError(t, err)
 	ticks, ok := parseStartTicks(stat)
 	require.True(t, ok)
-	f, err := Find(proc, 7, ticks*tickNanos+1234)
+	f, err := Find(proc, 7, ticks*tickNanos-tickNanos*9/2)
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
-	_, err = Find(proc, 7, (ticks+100)*tickNanos)
+	_, err = Find(proc, 7, (ticks+300)*tickNanos)
 	require.ErrorIs(t, err, ErrNone)
 }
 
