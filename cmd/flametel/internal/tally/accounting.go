@@ -1,0 +1,76 @@
+package tally
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+)
+
+// Accounting is what the profiler says about its own samples:
+// Taken = Kept + Idle + Filtered + Lost.
+type Accounting struct {
+	Taken, Kept, Idle, Filtered, Lost int64
+	// Frames and UnknownFrames count each frame once for each sample.
+	Frames, UnknownFrames int64
+	// Asked and Achieved are in hertz per CPU.
+	Asked, Achieved float64
+	CPUs            int64
+
+	lostBy  map[string]int64
+	seconds float64 // over which Achieved is the mean
+}
+
+// Loss is a number of samples lost by one cause.
+type Loss struct {
+	Cause string
+	Count int64
+}
+
+// LostBy returns the causes of loss, largest first.
+func (a *Accounting) LostBy() []Loss {
+	losses := make([]Loss, 0, len(a.lostBy))
+	for cause, n := range maps.All(a.lostBy) {
+		losses = append(losses, Loss{cause, n})
+	}
+	slices.SortFunc(losses, func(x, y Loss) int {
+		return cmp.Or(cmp.Compare(y.Count, x.Count), cmp.Compare(x.Cause, y.Cause))
+	})
+	return losses
+}
+
+// prefixLost begins the attribute of each cause of loss.
+const prefixLost = "flametel.samples.lost."
+
+// account adds the attributes of one accounting profile.
+func (k *Kind) account(d dictionary, prof pprofile.Profile) {
+	if k.Accounting == nil {
+		k.Accounting = &Accounting{lostBy: map[string]int64{}}
+	}
+	a := k.Accounting
+	counters := map[string]*int64{
+		"flametel.samples.taken": &a.Taken, "flametel.samples.kept": &a.Kept,
+		"flametel.samples.idle": &a.Idle, "flametel.samples.filtered": &a.Filtered,
+		"flametel.samples.lost": &a.Lost, "flametel.frames.total": &a.Frames,
+		"flametel.frames.unknown": &a.UnknownFrames,
+	}
+	seconds := float64(prof.DurationNano()) / 1e9
+	d.attributes(prof.AttributeIndices(), func(key string, v pcommon.Value) {
+		if counter := counters[key]; counter != nil {
+			*counter += v.Int()
+		} else if cause, ok := strings.CutPrefix(key, prefixLost); ok {
+			a.lostBy[cause] += v.Int()
+		} else if key == "flametel.cpus" {
+			a.CPUs = v.Int()
+		} else if key == "flametel.frequency.asked" {
+			a.Asked = v.Double()
+		} else if key == "flametel.frequency.achieved" && seconds > 0 {
+			sum := a.Achieved*a.seconds + v.Double()*seconds
+			a.seconds += seconds
+			a.Achieved = sum / a.seconds
+		}
+	})
+}

@@ -1,0 +1,125 @@
+package tally
+
+import (
+	"path"
+	"strings"
+
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/flametel/flametel/exporter/callgraph"
+)
+
+// dictionary reads the tables of a message. An index that points nowhere gives
+// the zero value, as for every reader of profiles.
+type dictionary struct {
+	pprofile.ProfilesDictionary
+}
+
+func (d dictionary) str(i int32) string {
+	if t := d.StringTable(); i > 0 && int(i) < t.Len() {
+		return t.At(int(i))
+	}
+	return ""
+}
+
+// kindName is the short name of what was sampled, as callgraph.Graph.Name.
+func (d dictionary) kindName(prof pprofile.Profile) string {
+	name := d.str(prof.SampleType().TypeStrindex())
+	if period := d.str(prof.PeriodType().TypeStrindex()); name == "samples" && period != "" {
+		return period
+	}
+	return name
+}
+
+// attributes calls yield for each attribute.
+func (d dictionary) attributes(indices pcommon.Int32Slice, yield func(key string, v pcommon.Value)) {
+	table := d.AttributeTable()
+	for _, i := range indices.All() {
+		if i > 0 && int(i) < table.Len() {
+			kv := table.At(int(i))
+			yield(d.str(kv.KeyStrindex()), kv.Value())
+		}
+	}
+}
+
+// leaf returns the function in which a stack ends.
+func (d dictionary) leaf(stack int32) Function {
+	unknown := Function{callgraph.NameUnknown, callgraph.Unknown}
+	if table := d.StackTable(); stack <= 0 || int(stack) >= table.Len() {
+		return unknown
+	}
+	locations := d.StackTable().At(int(stack)).LocationIndices()
+	if locations.Len() == 0 {
+		return unknown
+	}
+	i := locations.At(0)
+	if table := d.LocationTable(); i <= 0 || int(i) >= table.Len() {
+		return unknown
+	}
+	return d.function(d.LocationTable().At(int(i)))
+}
+
+// function returns the innermost function of a location.
+func (d dictionary) function(loc pprofile.Location) Function {
+	f := Function{d.functionName(loc), d.kind(loc)}
+	switch {
+	case f.Name == "" && f.Kind == callgraph.Kernel:
+		f.Name = callgraph.NameUnknown
+	case f.Name == "":
+		f = Function{d.module(loc), callgraph.Unknown}
+	case callgraph.IsPlaceholder(f.Name) && f.Kind != callgraph.Kernel:
+		f.Kind = callgraph.Unknown
+	}
+	return f
+}
+
+func (d dictionary) functionName(loc pprofile.Location) string {
+	if loc.Lines().Len() == 0 {
+		return ""
+	}
+	i := loc.Lines().At(0).FunctionIndex()
+	if table := d.FunctionTable(); i <= 0 || int(i) >= table.Len() {
+		return ""
+	}
+	fn := d.FunctionTable().At(int(i))
+	if name := d.str(fn.NameStrindex()); name != "" {
+		return name
+	}
+	return d.str(fn.SystemNameStrindex())
+}
+
+// module stands for all code of a file that has no name.
+func (d dictionary) module(loc pprofile.Location) string {
+	i := loc.MappingIndex()
+	if table := d.MappingTable(); i <= 0 || int(i) >= table.Len() {
+		return callgraph.NameUnknown
+	}
+	base := path.Base(d.str(d.MappingTable().At(int(i)).FilenameStrindex()))
+	switch {
+	case base == "." || base == "/":
+		return callgraph.NameUnknown
+	case strings.HasPrefix(base, "[") && strings.HasSuffix(base, "]"):
+		return base
+	}
+	return "[" + base + "]"
+}
+
+// kind derives the kind of a frame from its type, which the receiver always
+// gives.
+func (d dictionary) kind(loc pprofile.Location) callgraph.Kind {
+	kind := callgraph.User
+	d.attributes(loc.AttributeIndices(), func(key string, v pcommon.Value) {
+		if key != "profile.frame.type" {
+			return
+		}
+		switch v.Str() {
+		case "kernel":
+			kind = callgraph.Kernel
+		case "", "native", "go", "rust":
+		default:
+			kind = callgraph.JIT
+		}
+	})
+	return kind
+}

@@ -1,0 +1,135 @@
+package tally
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"go.opentelemetry.io/collector/pdata/pprofile"
+
+	"github.com/flametel/flametel/exporter/callgraph"
+)
+
+// Bounds on what others can make us keep: whoever runs many processes, or
+// writes names for its code, would otherwise fill our memory. A host has some
+// ten thousand functions in which samples end.
+const (
+	maxFunctions = 1 << 16
+	maxProcesses = 1 << 17
+	maxKinds     = 64
+)
+
+// Function is where samples ended. Code without a name is one Function for each
+// module.
+type Function struct {
+	Name string
+	Kind callgraph.Kind
+}
+
+// Share is a function with its samples.
+type Share struct {
+	Function
+	Self int64
+}
+
+// Tally adds up the profiles of one recording. It is not safe for concurrent
+// use.
+type Tally struct {
+	kinds map[string]*Kind
+}
+
+// Kind is what was added up for one profile kind, such as cpu.
+type Kind struct {
+	// Total is the sum over all samples.
+	Total int64
+	// Accounting is what the profiler says about its losses; nil if it says
+	// nothing.
+	Accounting *Accounting
+
+	self      map[Function]*int64
+	other     int64 // of functions beyond maxFunctions
+	processes map[int64]struct{}
+}
+
+// New returns an empty Tally.
+func New() *Tally { return &Tally{kinds: map[string]*Kind{}} }
+
+// Kind returns what was added up for a profile kind, so far nothing perhaps.
+func (t *Tally) Kind(name string) *Kind {
+	if k := t.kinds[name]; k != nil {
+		return k
+	}
+	k := &Kind{self: map[Function]*int64{}, processes: map[int64]struct{}{}}
+	if len(t.kinds) < maxKinds {
+		t.kinds[name] = k
+	}
+	return k
+}
+
+// Processes is the number of processes that have samples, counted up to 131,072.
+func (k *Kind) Processes() int { return len(k.processes) }
+
+// Top returns the n functions in which most samples ended, largest first; of
+// equal ones, in the order of their names.
+func (k *Kind) Top(n int) []Share {
+	shares := make([]Share, 0, len(k.self))
+	for f, self := range maps.All(k.self) {
+		shares = append(shares, Share{f, *self})
+	}
+	slices.SortFunc(shares, func(a, b Share) int {
+		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
+	})
+	return shares[:min(n, len(shares))]
+}
+
+// counter returns where the samples of a function are counted.
+func (k *Kind) counter(f Function) *int64 {
+	if n := k.self[f]; n != nil {
+		return n
+	}
+	if len(k.self) >= maxFunctions {
+		return &k.other
+	}
+	n := new(int64)
+	k.self[f] = n
+	return n
+}
+
+// Add adds all profiles. It only reads them and keeps no reference to them.
+func (t *Tally) Add(p pprofile.Profiles) {
+	d := dictionary{p.Dictionary()}
+	for _, rp := range p.ResourceProfiles().All() {
+		attrs := rp.Resource().Attributes()
+		pid, hasPID := attrs.Get("process.pid")
+		mark, isAccounting := attrs.Get("flametel.accounting")
+		for _, sp := range rp.ScopeProfiles().All() {
+			for _, prof := range sp.Profiles().All() {
+				k := t.Kind(d.kindName(prof))
+				if isAccounting && mark.Bool() {
+					k.account(d, prof)
+					continue
+				}
+				k.add(d, prof)
+				if hasPID && prof.Samples().Len() > 0 && len(k.processes) < maxProcesses {
+					k.processes[pid.Int()] = struct{}{}
+				}
+			}
+		}
+	}
+}
+
+func (k *Kind) add(d dictionary, prof pprofile.Profile) {
+	counters := map[int32]*int64{} // by stack, so that a name is made once
+	for _, s := range prof.Samples().All() {
+		var value int64
+		for _, v := range s.Values().All() {
+			value += v
+		}
+		stack := s.StackIndex()
+		if counters[stack] == nil {
+			counters[stack] = k.counter(d.leaf(stack))
+		}
+		*counters[stack] += value
+		k.Total += value
+	}
+}
