@@ -156,13 +156,13 @@ func (o *objects) close() {
 }
 
 // loadError names the program. What the kernel forbids is explained instead of
-// passing on the loader's guess about memory limits.
+// passing on the loader's guess about memory limits. EACCES is also what the
+// verifier says of a program that it refuses, but then it says why.
 func loadError(name string, err error) error {
-	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
-		var verifier *ebpf.VerifierError
-		if !errors.As(err, &verifier) {
-			return newPrivilegeError("load program \""+name+"\"", err)
-		}
+	var verifier *ebpf.VerifierError
+	refused := errors.As(err, &verifier) && len(verifier.Log) > 0
+	if errors.Is(err, unix.EPERM) || (errors.Is(err, unix.EACCES) && !refused) {
+		return newPrivilegeError("load program \""+name+"\"", err)
 	}
 	return fmt.Errorf("load program %q: %w", name, err)
 }

@@ -3,42 +3,23 @@
 package bpf
 
 import (
+	"debug/elf"
+	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
-// drainAll sums the samples of a drain and checks that the books balance.
-func requireBalanced(t *testing.T, samples []Sample, stats Stats) {
-	t.Helper()
-	var kept uint64
-	for i := range samples {
-		kept += samples[i].Count
-	}
-	require.Equal(t, stats.Kept, kept, "samples drained against samples kept")
-	require.Equal(t, stats.Taken, stats.Kept+stats.Idle+stats.Filtered+stats.Lost(), "taken = kept + idle + filtered + lost")
-}
-
-// startSpinner runs a process that keeps a CPU busy until the test ends.
-func startSpinner(t *testing.T) *exec.Cmd {
-	t.Helper()
-	cmd := exec.Command("/bin/sh", "-c", "while :; do :; done")
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	return cmd
-}
-
-func TestSamplerBooksBalance(t *testing.T) {
-	cmd := startSpinner(t)
-	s, err := NewSampler(Options{Frequency: 999, DrainInterval: time.Second})
-	require.NoError(t, err)
-	defer s.Close()
+func TestBooksBalanceOnTheWholeHost(t *testing.T) {
+	cmd := start(t, "/bin/sh", "-c", "while :; do :; done")
+	s := sampler(t, Options{Frequency: 999})
 	var ofSpinner uint64
 	for range 5 {
 		time.Sleep(200 * time.Millisecond)
@@ -46,17 +27,320 @@ func TestSamplerBooksBalance(t *testing.T) {
 		require.NoError(t, err)
 		requireBalanced(t, samples, stats)
 		require.Zero(t, stats.Lost())
+		require.NotZero(t, stats.CPUs)
+		require.True(t, stats.To.After(stats.From))
 		for i := range samples {
 			if samples[i].PID == uint32(cmd.Process.Pid) {
 				ofSpinner += samples[i].Count
 				require.NotEmpty(t, samples[i].User)
+				require.Equal(t, "sh", samples[i].ThreadName())
 			}
 		}
-		t.Logf("%d samples %+v", len(samples), stats)
 	}
 	require.NotZero(t, ofSpinner)
 }
 
-func TestMain(m *testing.M) {
-	os.Exit(m.Run())
+// A sample stands for a fixed amount of CPU time: counts times period is the
+// time that the process says it used.
+func TestSamplesAddUpToCPUTime(t *testing.T) {
+	cmd := start(t, "/bin/sh", "-c", "while :; do :; done")
+	pid := cmd.Process.Pid
+	const frequency = 997
+	s := target(t, pid, Options{Frequency: frequency})
+	_, _, err := s.Drain()
+	require.NoError(t, err)
+	before := cpuTime(t, pid)
+	var kept uint64
+	for range 40 {
+		time.Sleep(100 * time.Millisecond)
+		_, stats, err := s.Drain()
+		require.NoError(t, err)
+		kept += stats.Kept
+	}
+	used := cpuTime(t, pid) - before
+	sampled := time.Duration(kept) * time.Second / frequency
+	// Where a hypervisor takes time from the CPU, ticks are missed that the
+	// kernel charges to the process all the same.
+	require.InEpsilon(t, used.Seconds(), sampled.Seconds(), 0.1)
+}
+
+// cpuTime is what /proc/PID/schedstat says: nanoseconds on a CPU.
+func cpuTime(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/schedstat")
+	require.NoError(t, err)
+	var nanos int64
+	for _, c := range text {
+		if c < '0' || c > '9' {
+			break
+		}
+		nanos = nanos*10 + int64(c-'0')
+	}
+	return time.Duration(nanos)
+}
+
+func TestDeepStacks(t *testing.T) {
+	program := build(t, "deep")
+	for _, depth := range []int{1, 30, 31, 32, 100, 127, 128, 500, 1000, 1020, 5000} {
+		t.Run(strconv.Itoa(depth), func(t *testing.T) {
+			cmd := start(t, program, strconv.Itoa(depth))
+			s := target(t, cmd.Process.Pid, Options{Frequency: 997})
+			deep := 0
+			for _, sample := range collect(t, s, 50) {
+				if sample.Flags&KernelMode != 0 || len(sample.User) < depth {
+					continue // still on its way down
+				}
+				deep++
+				require.Zero(t, sample.Flags&(UserTruncated|UserFault))
+				// Every turn of the recursion returns to the same place.
+				for i := 3; i <= depth; i++ {
+					require.Equal(t, sample.User[2], sample.User[i], "frame %d", i)
+				}
+				if depth > 1 {
+					require.NotEqual(t, sample.User[2], sample.User[depth+1], "main")
+				}
+			}
+			if depth <= 1000 {
+				require.NotZero(t, deep)
+				return
+			}
+			samples := collect(t, s, 20)
+			last := samples[len(samples)-1]
+			if depth > MaxUserFrames {
+				require.Len(t, last.User, MaxUserFrames)
+				require.NotZero(t, last.Flags&UserTruncated)
+			}
+		})
+	}
+}
+
+// However many paths there are, no stack is mixed up with another: every
+// caller really calls its callee.
+func TestManyDistinctStacks(t *testing.T) {
+	program := build(t, "paths")
+	levels := functionLevels(t, program)
+	cmd := start(t, program)
+	s := target(t, cmd.Process.Pid, Options{Frequency: 9999})
+	distinct := make(map[string]bool)
+	base := uint64(0)
+	for _, sample := range collect(t, s, 8000) {
+		if sample.Flags&KernelMode != 0 || len(sample.User) < 10 {
+			continue // on its way, or in the loop of main
+		}
+		if base == 0 {
+			base = loadBias(t, cmd.Process.Pid, program)
+		}
+		path := ""
+		before := -1
+		for i, pc := range sample.User {
+			level, ok := levels.at(pc - base - min(uint64(i), 1))
+			if !ok {
+				require.True(t, i == 0 || before <= 1, "frame %d at %#x is in no function", i, pc)
+				break // main
+			}
+			// The caller of a leaf that has not yet set up its frame is
+			// skipped; all others are there.
+			if i > 1 || (i == 1 && before != level+2) {
+				require.Equal(t, before-1, level, "frame %d", i)
+			}
+			before = level
+			if i > 0 {
+				path += fmt.Sprintf(" %x", pc)
+			}
+		}
+		distinct[path] = true
+	}
+	require.Greater(t, len(distinct), 2000)
+}
+
+// levelTable tells the level of left_N and right_N by file address.
+type levelTable []struct {
+	from, to uint64
+	level    int
+}
+
+func (l levelTable) at(address uint64) (int, bool) {
+	for _, f := range l {
+		if address >= f.from && address < f.to {
+			return f.level, true
+		}
+	}
+	return 0, false
+}
+
+func functionLevels(t *testing.T, program string) levelTable {
+	t.Helper()
+	f, err := elf.Open(program)
+	require.NoError(t, err)
+	defer f.Close()
+	symbols, err := f.Symbols()
+	require.NoError(t, err)
+	var table levelTable
+	for _, s := range symbols {
+		for _, prefix := range []string{"left_", "right_"} {
+			if len(s.Name) > len(prefix) && s.Name[:len(prefix)] == prefix {
+				level, err := strconv.Atoi(s.Name[len(prefix):])
+				require.NoError(t, err)
+				table = append(table, struct {
+					from, to uint64
+					level    int
+				}{s.Value, s.Value + s.Size, level})
+			}
+		}
+	}
+	require.Len(t, table, 36)
+	return table
+}
+
+// loadBias of a position-independent program is where its first segment,
+// whose file address is 0, was mapped.
+func loadBias(t *testing.T, pid int, program string) uint64 {
+	t.Helper()
+	maps, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/maps")
+	require.NoError(t, err)
+	var start uint64
+	for _, c := range maps {
+		digit, err := strconv.ParseUint(string(c), 16, 8)
+		if err != nil {
+			return start
+		}
+		start = start<<4 | digit
+	}
+	return start
+}
+
+func TestFullMapsAreCountedByCause(t *testing.T) {
+	cmd := start(t, build(t, "paths"))
+	s := target(t, cmd.Process.Pid, Options{Frequency: 9999, MapEntries: 64})
+	for range 20 {
+		time.Sleep(100 * time.Millisecond)
+		samples, stats, err := s.Drain()
+		require.NoError(t, err)
+		requireBalanced(t, samples, stats)
+		if stats.LostStacksFull > 0 {
+			require.InDelta(t, 1, stats.StacksUsed, 0.01)
+			require.LessOrEqual(t, len(samples), 64)
+			return
+		}
+	}
+	t.Fatal("a map of 64 entries was never full")
+}
+
+func TestTargetsAndTheirChildrenOnly(t *testing.T) {
+	start(t, "/bin/sh", "-c", "while :; do :; done")
+	// A child that is started while we look, and its child in turn.
+	parent := start(t, "/bin/sh", "-c", `while :; do sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done' & wait; done`)
+	s := target(t, parent.Process.Pid, Options{Frequency: 997})
+	children := make(map[uint32]bool)
+	deadline := time.Now().Add(30 * time.Second)
+	for len(children) < 5 && time.Now().Before(deadline) {
+		time.Sleep(100 * time.Millisecond)
+		samples, stats, err := s.Drain()
+		require.NoError(t, err)
+		requireBalanced(t, samples, stats)
+		require.NotZero(t, stats.Filtered)
+		for i := range samples {
+			pid := samples[i].PID
+			if pid != uint32(parent.Process.Pid) {
+				children[pid] = true
+			}
+		}
+	}
+	require.GreaterOrEqual(t, len(children), 5)
+	require.NoError(t, parent.Process.Kill())
+	_ = parent.Wait()
+	require.Eventually(t, func() bool {
+		_, known := s.IsTarget(uint32(parent.Process.Pid))
+		return !known
+	}, 10*time.Second, 10*time.Millisecond, "what has ended is forgotten")
+}
+
+// A verdict to drop is void after an exec: the process is another program.
+func TestExecMakesAProcessUnknownAgain(t *testing.T) {
+	cmd := exec.Command("/bin/sh", "-c", "read line; exec sleep 60")
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	s := sampler(t, Options{Frequency: 99, FilterTargets: true, KeepUnknown: true})
+	pid := uint32(cmd.Process.Pid)
+	require.NoError(t, s.SetTarget(pid, false))
+	keep, known := s.IsTarget(pid)
+	require.True(t, known && !keep)
+	_, err = in.Write([]byte("\n"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		_, known := s.IsTarget(pid)
+		return !known
+	}, 10*time.Second, 10*time.Millisecond)
+}
+
+// Work pinned to a CPU that comes online is sampled, and a CPU that is gone
+// is let go.
+func TestFollowsCPUs(t *testing.T) {
+	all, err := onlineCPUs()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(all), 2)
+	var online atomic.Pointer[[]int]
+	first := all[:1]
+	online.Store(&first)
+	s := sampler(t, Options{Frequency: 499, OnlineCPUs: func() ([]int, error) { return *online.Load(), nil }})
+	require.Len(t, s.clocks, 1)
+	online.Store(&all)
+	require.NoError(t, s.SyncCPUs())
+	require.Len(t, s.clocks, len(all))
+	online.Store(&first)
+	require.NoError(t, s.SyncCPUs())
+	require.Len(t, s.clocks, 1)
+}
+
+// The clock of a CPU that was away for a moment does not tick any more; it is
+// replaced.
+func TestRestartsAStoppedClock(t *testing.T) {
+	s := sampler(t, Options{Frequency: 499})
+	dead := s.clocks[0]
+	require.NoError(t, unix.IoctlSetInt(dead.fd, unix.PERF_EVENT_IOC_DISABLE, 0))
+	require.Eventually(t, func() bool {
+		_, _, err := s.Drain()
+		require.NoError(t, err)
+		return s.clocks[0] != dead
+	}, 20*time.Second, 200*time.Millisecond)
+}
+
+func TestCloseReleasesEverything(t *testing.T) {
+	before := ourPrograms(t)
+	for range 5 {
+		s, err := NewSampler(Options{Frequency: 99, DrainInterval: time.Second, FilterTargets: true})
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+		require.NoError(t, s.Close())
+		_, _, err = s.Drain()
+		require.ErrorContains(t, err, "closed")
+	}
+	require.Eventually(t, func() bool { return ourPrograms(t) <= before }, 20*time.Second, 100*time.Millisecond)
+}
+
+// Without privileges the error says which are missing. The test runs itself
+// again as nobody.
+func TestUnprivilegedErrorNamesCapabilities(t *testing.T) {
+	if os.Getenv("FLAMETEL_TEST_UNPRIVILEGED") != "" {
+		_, err := NewSampler(Options{Frequency: 99, DrainInterval: time.Second})
+		var privilege *PrivilegeError
+		require.ErrorAs(t, err, &privilege)
+		require.Equal(t, []string{"CAP_BPF", "CAP_PERFMON"}, privilege.Missing)
+		require.NotContains(t, err.Error(), "MEMLOCK")
+		require.ErrorAs(t, CheckPrivileges(), &privilege)
+		return
+	}
+	// The program lies in a folder that nobody may enter, so it is handed over open.
+	f, err := os.Open("/proc/self/exe")
+	require.NoError(t, err)
+	defer f.Close()
+	cmd := exec.Command("/proc/self/fd/3", "-test.run", "^TestUnprivilegedErrorNamesCapabilities$")
+	cmd.ExtraFiles = []*os.File{f}
+	cmd.Dir = "/"
+	cmd.Env = append(os.Environ(), "FLAMETEL_TEST_UNPRIVILEGED=1")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
 }

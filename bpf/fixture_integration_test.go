@@ -1,0 +1,108 @@
+//go:build integration && linux
+
+package bpf
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+// requireBalanced checks that no sample is unaccounted for.
+func requireBalanced(t *testing.T, samples []Sample, stats Stats) {
+	t.Helper()
+	var kept uint64
+	for i := range samples {
+		kept += samples[i].Count
+	}
+	require.Equal(t, stats.Kept, kept, "samples drained against samples kept")
+	require.Equal(t, stats.Taken, stats.Kept+stats.Idle+stats.Filtered+stats.Lost(), "taken = kept + idle + filtered + lost")
+}
+
+// build compiles a program of testdata without optimisation, so that every
+// function has a frame.
+func build(t *testing.T, name string) string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), name)
+	msg, err := exec.Command("gcc", "-O0", "-o", out, filepath.Join("testdata", name+".c")).CombinedOutput()
+	require.NoError(t, err, "%s", msg)
+	return out
+}
+
+// start runs a program until the test ends.
+func start(t *testing.T, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd
+}
+
+// sampler starts sampling with opts; the test's end closes it.
+func sampler(t *testing.T, opts Options) *Sampler {
+	t.Helper()
+	if opts.DrainInterval == 0 {
+		opts.DrainInterval = time.Second
+	}
+	s, err := NewSampler(opts)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// target makes a sampler that sees one process and its children only.
+func target(t *testing.T, pid int, opts Options) *Sampler {
+	t.Helper()
+	opts.FilterTargets = true
+	s := sampler(t, opts)
+	require.NoError(t, s.SetTarget(uint32(pid), true))
+	return s
+}
+
+// collect drains until the samples kept are at least n, and returns copies.
+func collect(t *testing.T, s *Sampler, n uint64) []Sample {
+	t.Helper()
+	var all []Sample
+	var kept uint64
+	deadline := time.Now().Add(60 * time.Second)
+	for kept < n {
+		require.True(t, time.Now().Before(deadline), "%d samples in a minute, want %d", kept, n)
+		time.Sleep(100 * time.Millisecond)
+		samples, stats, err := s.Drain()
+		require.NoError(t, err)
+		requireBalanced(t, samples, stats)
+		for _, sample := range samples {
+			sample.User = append([]uint64(nil), sample.User...)
+			sample.Kernel = append([]uint64(nil), sample.Kernel...)
+			all = append(all, sample)
+			kept += sample.Count
+		}
+	}
+	return all
+}
+
+// ourPrograms counts the programs of this package that the kernel holds.
+func ourPrograms(t *testing.T) int {
+	t.Helper()
+	out, err := exec.Command("bpftool", "prog", "list").CombinedOutput()
+	require.NoError(t, err, "%s (make test installs bpftool)", out)
+	n := 0
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, " name profile ") || strings.Contains(line, " name target_") {
+			n++
+		}
+	}
+	return n
+}

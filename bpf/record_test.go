@@ -1,0 +1,91 @@
+package bpf
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// record puts the body of a perf record together; a sample ID follows.
+func record(parts ...any) []byte {
+	var b []byte
+	for _, p := range parts {
+		switch v := p.(type) {
+		case uint32:
+			b = binary.NativeEndian.AppendUint32(b, v)
+		case uint64:
+			b = binary.NativeEndian.AppendUint64(b, v)
+		case string:
+			b = append(b, v...)
+			b = append(b, make([]byte, 8-len(v)%8)...)
+		case []byte:
+			b = append(b, v...)
+		}
+	}
+	b = binary.NativeEndian.AppendUint64(b, 0)
+	return binary.NativeEndian.AppendUint64(b, 12345)
+}
+
+func mmapBody() []byte {
+	id := make([]byte, 24)
+	id[0] = 20
+	for i := range 20 {
+		id[4+i] = byte(i + 1)
+	}
+	return record(uint32(7), uint32(8), uint64(0x1000), uint64(0x2000), uint64(0x3000), id, uint32(5), uint32(2), "/bin/x y")
+}
+
+func TestParseRecord(t *testing.T) {
+	ev, err := parseRecord(unix.PERF_RECORD_MMAP2, miscMmapBuildID, mmapBody())
+	require.NoError(t, err)
+	require.Equal(t, Event{
+		Kind: EventMmap, Nanos: 12345, PID: 7, TID: 8, Start: 0x1000, Length: 0x2000, Offset: 0x3000,
+		BuildID: []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}, Path: "/bin/x y",
+	}, ev)
+
+	body := record(uint32(7), uint32(7), uint64(0x1000), uint64(0x2000), uint64(0),
+		uint32(8), uint32(1), uint64(42), uint64(0), uint32(5), uint32(2), "//anon")
+	ev, err = parseRecord(unix.PERF_RECORD_MMAP2, 0, body)
+	require.NoError(t, err)
+	require.Nil(t, ev.BuildID)
+	require.EqualValues(t, 42, ev.Inode)
+	require.Equal(t, unix.Mkdev(8, 1), ev.Dev)
+	require.Equal(t, "//anon", ev.Path)
+
+	ev, err = parseRecord(unix.PERF_RECORD_COMM, miscCommExec, record(uint32(3), uint32(4), "a;\xffb"))
+	require.NoError(t, err)
+	require.Equal(t, Event{Kind: EventComm, Nanos: 12345, PID: 3, TID: 4, Exec: true, Comm: "a;\xffb"}, ev)
+
+	ev, err = parseRecord(unix.PERF_RECORD_FORK, 0, record(uint32(10), uint32(9), uint32(10), uint32(9), uint64(1)))
+	require.NoError(t, err)
+	require.Equal(t, Event{Kind: EventFork, Nanos: 12345, PID: 10, TID: 10, ParentPID: 9}, ev)
+
+	ev, err = parseRecord(unix.PERF_RECORD_LOST, 0, record(uint64(1), uint64(99)))
+	require.NoError(t, err)
+	require.EqualValues(t, 99, ev.Lost)
+
+	ev, err = parseRecord(unix.PERF_RECORD_THROTTLE, 0, record(uint64(1)))
+	require.NoError(t, err)
+	require.Zero(t, ev.Kind)
+}
+
+func TestParseRecordTooShort(t *testing.T) {
+	for _, kind := range []uint32{unix.PERF_RECORD_MMAP2, unix.PERF_RECORD_COMM, unix.PERF_RECORD_FORK, unix.PERF_RECORD_EXIT, unix.PERF_RECORD_LOST} {
+		_, err := parseRecord(kind, 0, record(uint32(1)))
+		require.ErrorIs(t, err, errShortRecord)
+		_, err = parseRecord(kind, 0, []byte{1})
+		require.ErrorIs(t, err, errShortRecord)
+	}
+}
+
+func FuzzParseRecord(f *testing.F) {
+	f.Add(uint32(unix.PERF_RECORD_MMAP2), uint16(miscMmapBuildID), mmapBody())
+	f.Add(uint32(unix.PERF_RECORD_COMM), uint16(0), record(uint32(3), uint32(4), "name"))
+	f.Fuzz(func(t *testing.T, kind uint32, misc uint16, body []byte) {
+		ev, err := parseRecord(kind, misc, body)
+		require.True(t, err == nil || ev.Kind == 0)
+		require.LessOrEqual(t, len(ev.BuildID), maxBuildID)
+	})
+}
