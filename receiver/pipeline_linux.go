@@ -1,12 +1,189 @@
 package receiver
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 
 	"go.opentelemetry.io/collector/receiver"
+	"go.uber.org/zap"
+
+	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/receiver/internal/process"
+	"github.com/flametel/flametel/receiver/internal/source"
+	"github.com/flametel/flametel/receiver/internal/window"
+	"github.com/flametel/flametel/symbolize"
 )
 
+// hostSource samples this host: it joins the kernel's samples with what the
+// registry knows of processes and the symbolizer of their code.
+type hostSource struct {
+	cfg *Config
+	log *zap.Logger
+
+	symbolizer *symbolize.Symbolizer
+	registry   *process.Registry
+	resolver   *resolver
+	targets    *targets
+	events     *bpf.EventReader
+	sources    []source.Source
+
+	eventsLost atomic.Uint64 // since the last drain
+	stop       chan struct{} // ends background work
+	background sync.WaitGroup
+}
+
 // newPipelineSource makes the source that samples this host.
-func newPipelineSource(receiver.Settings, *Config) (pipelineSource, error) {
-	return nil, errors.New("sampling is not part of this build")
+func newPipelineSource(set receiver.Settings, cfg *Config) (pipelineSource, error) {
+	return &hostSource{cfg: cfg, log: set.Logger, stop: make(chan struct{})}, nil
+}
+
+// Start begins to sample and to follow processes. The processes that run
+// already are learnt of in the background: those that are sampled first, by
+// the drain, all others for the day when they are gone before they are read.
+func (h *hostSource) Start(context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, h.Close())
+		}
+	}()
+	if err := h.cfg.Targets.check(procRoot); err != nil {
+		return err
+	}
+	if err := bpf.CheckPrivileges(); err != nil {
+		return err
+	}
+	if h.events, err = bpf.NewEventReader(nil); err != nil {
+		return err
+	}
+	h.symbolizer = symbolize.New(symbolizeOptions(h.cfg))
+	h.registry = process.New(h.symbolizer, process.Options{CommandLines: h.cfg.ResourceAttributes.CommandLine})
+	h.resolver = &resolver{registry: h.registry, symbolizer: h.symbolizer}
+	h.targets = newTargets(&h.cfg.Targets)
+	h.sources = newSources(h.cfg, h.symbolizer, h.targets)
+	for _, src := range h.sources {
+		if err := src.Start(); err != nil {
+			return fmt.Errorf("%s: %w", src.Kind().Name, err)
+		}
+		if err := h.targets.begin(src); err != nil {
+			return err
+		}
+	}
+	h.warnIfKernelHidden()
+	h.follow()
+	return nil
+}
+
+func (h *hostSource) warnIfKernelHidden() {
+	if h.symbolizer.Stats().KernelHidden {
+		h.log.Warn("The addresses of kernel functions are hidden: kernel frames stay [unknown], and idle CPUs are told by the idle task. " +
+			"Grant CAP_SYSLOG, or set kernel.kptr_restrict to 0 or 1.")
+	}
+}
+
+// follow starts the background work.
+func (h *hostSource) follow() {
+	h.background.Go(func() {
+		err := h.events.Run(func(events []bpf.Event) {
+			h.eventsLost.Add(h.registry.Apply(events))
+		})
+		if err != nil {
+			h.log.Error("Processes cannot be followed any more; new ones are read from procfs when they are sampled.", zap.Error(err))
+		}
+	})
+	h.background.Go(func() {
+		if err := h.registry.Scan(h.stop); err != nil {
+			h.log.Warn("The running processes could not be listed; they are read when they are sampled.", zap.Error(err))
+		}
+	})
+}
+
+// Drain empties the kernel's maps into w.
+func (h *hostSource) Drain(ctx context.Context, w *window.Window) (drainStats, error) {
+	stats := drainStats{MapUsage: make(map[string]float64)}
+	errs := []error{h.events.SyncCPUs()}
+	for _, src := range h.sources {
+		samples, taken, err := src.Drain()
+		errs = append(errs, err)
+		// After the samples were taken, so that nothing they need is missing.
+		h.eventsLost.Add(h.registry.Apply(h.events.Poll()))
+		h.count(w, src, samples, &taken)
+		stats.MapUsage[src.Kind().Name+".counts"] = taken.CountsUsed
+		stats.MapUsage[src.Kind().Name+".stacks"] = taken.StacksUsed
+	}
+	h.registry.Sweep(h.cfg.DrainInterval)
+	errs = append(errs, h.targets.review(h.registry, h.sources))
+	stats.Processes = h.registry.Len()
+	stats.EventsLost = h.eventsLost.Swap(0)
+	return stats, errors.Join(errs...)
+}
+
+// count adds samples, and those that were not kept, to the window.
+func (h *hostSource) count(w *window.Window, src source.Source, samples []bpf.Sample, taken *bpf.Stats) {
+	kind := src.Kind()
+	tally := w.Tally(kind)
+	tally.CPUs = max(tally.CPUs, taken.CPUs)
+	if kind.Period > 0 {
+		tally.FrequencyAsked = 1e9 / float64(kind.Period)
+	}
+	counts := window.Counts{
+		Taken:    taken.Taken,
+		Idle:     taken.Idle,
+		Filtered: taken.Filtered,
+		Lost:     make(map[string]uint64),
+	}
+	for _, l := range taken.Losses() {
+		if l.Count > 0 {
+			counts.Lost[l.Cause] = l.Count
+		}
+	}
+	var values []int64
+	for i := range samples {
+		s := &samples[i]
+		process := h.resolver.find(s)
+		if !h.targets.wanted(src, s.PID, process.Identity) {
+			counts.Filtered += s.Count
+			continue
+		}
+		values = src.Values(s, values[:0])
+		w.Add(process.Identity, kind, h.thread(s), h.resolver.frames(s, process), s.Count, values)
+	}
+	tally.Count(counts)
+}
+
+func (h *hostSource) thread(s *bpf.Sample) window.Thread {
+	return window.Thread{Name: s.ThreadName(), ID: int(s.TID)}
+}
+
+// Stop ends sampling; events go on until Close, because the last samples need
+// them.
+func (h *hostSource) Stop() error {
+	for _, src := range h.sources {
+		src.Stop()
+	}
+	return nil
+}
+
+// Close releases everything.
+func (h *hostSource) Close() error {
+	select {
+	case <-h.stop:
+		return nil
+	default:
+		close(h.stop)
+	}
+	if h.events != nil {
+		h.events.Close()
+	}
+	h.background.Wait()
+	var errs []error
+	for _, src := range h.sources {
+		errs = append(errs, src.Close())
+	}
+	if h.symbolizer != nil {
+		h.symbolizer.Close()
+	}
+	return errors.Join(errs...)
 }

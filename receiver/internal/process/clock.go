@@ -1,0 +1,16 @@
+package process
+
+import "golang.org/x/sys/unix"
+
+// bootMinusMono is how far CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC, in
+// nanoseconds: the time that the host was suspended. Start times of processes
+// are in the first, events and samples in the second.
+func bootMinusMono() uint64 {
+	return now(unix.CLOCK_BOOTTIME) - now(unix.CLOCK_MONOTONIC)
+}
+
+func now(clock int32) uint64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(clock, &t) // fails only for clocks that do not exist
+	return uint64(t.Nano())
+}

@@ -1,0 +1,23 @@
+package source
+
+import "github.com/flametel/flametel/bpf"
+
+// Source takes the samples of one kind.
+type Source interface {
+	// Kind is the same pointer at each call.
+	Kind() *Descriptor
+	// Start begins to sample; it leaves nothing behind when it fails.
+	Start() error
+	// Drain returns what was sampled since the last call. The samples stay
+	// valid until the next one.
+	Drain() ([]bpf.Sample, bpf.Stats, error)
+	// Values appends one number for each sample type that a sample adds to.
+	Values(s *bpf.Sample, dst []int64) []int64
+	// SetTarget keeps or drops the samples of a process, IsTarget tells what
+	// was said of it. Both are for sources that were made to filter.
+	SetTarget(pid uint32, keep bool) error
+	IsTarget(pid uint32) (keep, known bool)
+	// Stop ends sampling, Close releases everything. Both may come twice.
+	Stop()
+	Close() error
+}

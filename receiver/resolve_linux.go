@@ -1,0 +1,81 @@
+package receiver
+
+import (
+	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/receiver/internal/process"
+	"github.com/flametel/flametel/receiver/internal/window"
+	"github.com/flametel/flametel/symbolize"
+	"github.com/flametel/flametel/symbolize/addr"
+)
+
+// resolver turns raw samples into frames. It keeps its buffers from sample to
+// sample.
+type resolver struct {
+	registry   *process.Registry
+	symbolizer *symbolize.Symbolizer
+
+	pcs  []addr.Virtual
+	list []*symbolize.Frame
+}
+
+func (r *resolver) find(s *bpf.Sample) process.Snapshot {
+	return r.registry.Find(s.PID, s.StartNanos, s.LastNanos, s.ThreadName())
+}
+
+// frames returns the frames of a sample, leaf first: those of the kernel, then
+// those of the program. The slice is overwritten by the next call.
+func (r *resolver) frames(s *bpf.Sample, p process.Snapshot) []*symbolize.Frame {
+	r.list = r.list[:0]
+	if len(s.Kernel) > 0 {
+		r.list = r.symbolizer.Kernel(r.addresses(s.Kernel), r.list)
+		if s.Flags&bpf.KernelTruncated != 0 {
+			r.list = append(r.list, window.Truncated)
+		}
+	}
+	if len(s.User) > 0 {
+		r.user(s, p)
+		if s.Flags&bpf.UserTruncated != 0 {
+			r.list = append(r.list, window.Truncated)
+		}
+	}
+	return r.list
+}
+
+func (r *resolver) user(s *bpf.Sample, p process.Snapshot) {
+	pcs := r.addresses(s.User)
+	if p.Gone {
+		for i, pc := range pcs {
+			if i > 0 {
+				pc-- // a return address: the call is before it
+			}
+			r.list = append(r.list, goneFrame(pc))
+		}
+		return
+	}
+	first := len(r.list)
+	r.list = r.symbolizer.User(p.Image, pcs, r.list)
+	// Code that keeps no frame pointers uses the register for data, and what
+	// was read there as a return address may be any number. A caller that lies
+	// in no executable memory is none, nor is what seems to have called it.
+	for i := first + 1; i < len(r.list); i++ {
+		if r.list[i].Reason == symbolize.ReasonNoMapping {
+			r.list = r.list[:i]
+			return
+		}
+	}
+}
+
+// noModule is the module of addresses of which nothing is known.
+var noModule = &symbolize.Module{}
+
+func goneFrame(pc addr.Virtual) *symbolize.Frame {
+	return &symbolize.Frame{Module: noModule, Address: addr.File(pc), Reason: symbolize.ReasonProcessGone}
+}
+
+func (r *resolver) addresses(words []uint64) []addr.Virtual {
+	r.pcs = r.pcs[:0]
+	for _, w := range words {
+		r.pcs = append(r.pcs, addr.Virtual(w))
+	}
+	return r.pcs
+}

@@ -1,0 +1,119 @@
+package receiver
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flametel/flametel/receiver/internal/process"
+	"github.com/flametel/flametel/receiver/internal/source"
+	"github.com/flametel/flametel/receiver/internal/window"
+)
+
+// check tells which processes do not exist.
+func (t *TargetsConfig) check(procRoot string) error {
+	var errs []error
+	for _, pid := range t.PIDs {
+		if _, err := os.Stat(filepath.Join(procRoot, strconv.Itoa(pid))); err != nil {
+			errs = append(errs, fmt.Errorf("process %d does not exist", pid))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// targets decides which processes are profiled. The kernel filters by PID, and
+// makes children of targets targets before they run. Which PIDs these are is
+// decided here: at the start for targets::pids; for executables and cgroups
+// when a process is first sampled, so that nothing of it is missed.
+type targets struct {
+	cfg      *TargetsConfig
+	reviewed time.Time
+}
+
+func newTargets(cfg *TargetsConfig) *targets {
+	return &targets{cfg: cfg, reviewed: time.Now()}
+}
+
+// filter tells whether there is anything to filter.
+func (t *targets) filter() bool {
+	return len(t.cfg.PIDs) > 0 || t.judges()
+}
+
+// judges tells whether processes that nobody named may be targets.
+func (t *targets) judges() bool {
+	return len(t.cfg.Executables) > 0 || len(t.cfg.Cgroups) > 0
+}
+
+// begin tells a source the targets that are known.
+func (t *targets) begin(src source.Source) error {
+	for _, pid := range t.cfg.PIDs {
+		if err := src.SetTarget(uint32(pid), true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wanted tells whether samples of a process are to be kept, and the kernel if
+// it asks for the first time.
+func (t *targets) wanted(src source.Source, pid uint32, id *window.Process) bool {
+	if !t.judges() {
+		return true
+	}
+	if keep, known := src.IsTarget(pid); known {
+		return keep
+	}
+	keep := t.matches(id)
+	// A full map only means that the question comes again.
+	_ = src.SetTarget(pid, keep)
+	return keep
+}
+
+func (t *targets) matches(id *window.Process) bool {
+	for _, glob := range t.cfg.Executables {
+		if ok, _ := path.Match(glob, path.Base(id.ExecutablePath)); ok && id.ExecutablePath != "" {
+			return true
+		}
+	}
+	for _, c := range t.cfg.Cgroups {
+		if inCgroup(id, c) {
+			return true
+		}
+	}
+	return false
+}
+
+// inCgroup: c is a path or the beginning of a container ID.
+func inCgroup(id *window.Process, c string) bool {
+	if !strings.HasPrefix(c, "/") {
+		return strings.HasPrefix(id.ContainerID, c)
+	}
+	c = strings.TrimSuffix(c, "/")
+	return id.CgroupPath == c || strings.HasPrefix(id.CgroupPath, c+"/")
+}
+
+// reviewInterval is how often processes that were turned down get another
+// look: they may have been moved to a cgroup that is profiled.
+const reviewInterval = 5 * time.Second
+
+func (t *targets) review(r *process.Registry, sources []source.Source) error {
+	if len(t.cfg.Cgroups) == 0 || time.Since(t.reviewed) < reviewInterval {
+		return nil
+	}
+	t.reviewed = time.Now()
+	var errs []error
+	r.Each(func(pid uint32, id *window.Process) {
+		for _, src := range sources {
+			keep, known := src.IsTarget(pid)
+			if known && !keep && t.matches(id) {
+				errs = append(errs, src.SetTarget(pid, true))
+			}
+		}
+	})
+	return errors.Join(errs...)
+}
