@@ -2,6 +2,7 @@ package receiver
 
 import (
 	"fmt"
+	"time"
 
 	"go.opentelemetry.io/otel/metric"
 	"go.uber.org/zap"
@@ -15,9 +16,9 @@ const mapWarning = 0.8
 
 // drain empties the kernel's maps into w.
 func (r *run) drain(w *window.Window) {
-	begin := r.clock.Now()
+	begin := time.Now()
 	stats, err := r.source.Drain(r.ctx, w)
-	r.telemetry.EbpfProfilerDrainDuration.Record(r.ctx, r.clock.Now().Sub(begin).Seconds())
+	r.telemetry.EbpfProfilerDrainDuration.Record(r.ctx, time.Since(begin).Seconds())
 	if err != nil {
 		err = fmt.Errorf("empty the kernel maps: %w", err)
 	}

@@ -24,7 +24,6 @@ type profilesReceiver struct {
 	cfg       *Config
 	next      xconsumer.Profiles
 	newSource newSourceFunc
-	clock     clock
 	telemetry *metadata.TelemetryBuilder
 	obs       *receiverhelper.ObsReport
 
@@ -50,7 +49,6 @@ func newReceiver(set receiver.Settings, cfg *Config, next xconsumer.Profiles, ne
 		cfg:       cfg,
 		next:      next,
 		newSource: newSource,
-		clock:     systemClock{},
 		telemetry: telemetry,
 		obs:       obs,
 	}, nil

@@ -58,7 +58,7 @@ func (r *run) start() {
 		zap.Duration("window", r.cfg.Window),
 		zap.Duration("drain_interval", r.cfg.DrainInterval),
 		zap.Int("frequency", r.cfg.CPU.Frequency))
-	go r.sample(r.clock.Now())
+	go r.sample(time.Now())
 	go func() {
 		defer close(r.done)
 		for w := range r.windows {
@@ -100,10 +100,10 @@ func (r *run) sample(start time.Time) {
 		case <-r.stop:
 			r.finish(w)
 			return
-		case <-r.clock.After(wake.Sub(r.clock.Now())):
+		case <-time.After(time.Until(wake)):
 		}
 		r.drain(w)
-		now := r.clock.Now()
+		now := time.Now()
 		nextDrain = now.Add(r.cfg.DrainInterval)
 		if now.Before(windowEnd) {
 			continue
@@ -138,7 +138,8 @@ func (r *run) finish(w *window.Window) {
 
 // closeWindow closes w and returns when the next window begins.
 func (r *run) closeWindow(w *window.Window) time.Time {
-	end, next := nextBoundary(w.Start, r.clock.Now())
+	now := time.Now()
+	end, next := nextBoundary(w.Start, now, now.Sub(w.Start))
 	if !end.Equal(next) {
 		r.set.Logger.Warn("The clock was set or the host was suspended, profiles follow the new time.",
 			zap.Time("before", end), zap.Time("after", next))

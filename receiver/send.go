@@ -3,6 +3,7 @@ package receiver
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -23,7 +24,7 @@ var errBusy = errors.New("the pipeline is more than a window behind")
 // What that refuses is dropped and counted: keeping it would need memory
 // without bound, and the next window is more interesting.
 func (r *run) send(w *window.Window) {
-	begin := r.clock.Now()
+	begin := time.Now()
 	var failed error
 	messages := r.builder.Build(w)
 	for i := range messages {
@@ -33,7 +34,7 @@ func (r *run) send(w *window.Window) {
 	for _, t := range w.Tallies() {
 		recordTally(r.ctx, r.telemetry, t)
 	}
-	r.telemetry.EbpfProfilerWindowDuration.Record(r.ctx, r.clock.Now().Sub(begin).Seconds())
+	r.telemetry.EbpfProfilerWindowDuration.Record(r.ctx, time.Since(begin).Seconds())
 	r.reportDownstream(failed)
 }
 

@@ -1,0 +1,138 @@
+package receiver
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/confmap"
+	"go.opentelemetry.io/collector/confmap/confmaptest"
+)
+
+// load reads one entry of testdata/config.yaml over the defaults.
+func load(t *testing.T, key string) (*Config, error) {
+	t.Helper()
+	all, err := confmaptest.LoadConf(filepath.Join("testdata", "config.yaml"))
+	require.NoError(t, err)
+	require.True(t, all.IsSet(key), key)
+	sub, err := all.Sub(key)
+	require.NoError(t, err)
+	cfg := createDefaultConfig().(*Config)
+	return cfg, sub.Unmarshal(cfg)
+}
+
+func TestLoadConfig(t *testing.T) {
+	defaults := &Config{
+		Window:        10 * time.Second,
+		DrainInterval: time.Second,
+		CPU:           CPUConfig{Frequency: 99},
+		Symbols:       SymbolsConfig{Demangle: "simple"},
+	}
+	tests := []struct {
+		key  string
+		want *Config
+	}{
+		{"ebpf_profiler", defaults},
+		{"ebpf_profiler/empty_sections", defaults},
+		{"ebpf_profiler/all", &Config{
+			Window:        30 * time.Second,
+			DrainInterval: 500 * time.Millisecond,
+			Targets: TargetsConfig{
+				PIDs:        []int{1, 4194304},
+				Executables: []string{"nginx", "python3.*", "[a-z]*"},
+				Cgroups:     []string{"/system.slice", "0123456789ab"},
+			},
+			CPU:                CPUConfig{Frequency: 199},
+			Symbols:            SymbolsConfig{Demangle: "full"},
+			ResourceAttributes: ResourceAttributesConfig{CommandLine: true},
+			PerThread:          true,
+			MapEntries:         65536,
+		}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.key, func(t *testing.T) {
+			cfg, err := load(t, tt.key)
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, cfg)
+			assert.NoError(t, confmap.Validate(cfg))
+		})
+	}
+}
+
+// Unknown keys and wrong types are errors that name the key.
+func TestLoadBadConfig(t *testing.T) {
+	for key, want := range map[string]string{
+		"ebpf_profiler/unknown_key":        "off_cpu",
+		"ebpf_profiler/unknown_nested_key": "inlines",
+		"ebpf_profiler/wrong_type":         "cpu.frequency",
+	} {
+		t.Run(key, func(t *testing.T) {
+			_, err := load(t, key)
+			assert.ErrorContains(t, err, want)
+		})
+	}
+}
+
+// All problems are reported at once.
+func TestValidateReportsAll(t *testing.T) {
+	cfg, err := load(t, "ebpf_profiler/bad_everything")
+	require.NoError(t, err)
+	want := []string{
+		`cpu::frequency: must be between 1 and 9999 Hz, got 0`,
+		`map_entries: must be between 0 and 16777216, got -1`,
+		`targets::pids::0: must be between 1 and 4194304, got 0`,
+		`targets::pids::2: must be between 1 and 4194304, got -1`,
+		`targets::pids::3: must be between 1 and 4194304, got 4194305`,
+		`targets::executables::0: must not be empty`,
+		`targets::executables::1: is matched with the base name of the program file and must not hold a slash, got "/usr/bin/x"`,
+		`targets::executables::2: is not a glob: syntax error in pattern: "["`,
+		`targets::cgroups::0: must be a path that begins with a slash, or 12 to 64 lower-case hexadecimal digits of a container ID, got ""`,
+		`targets::cgroups::1: must be a path that begins with a slash, or 12 to 64 lower-case hexadecimal digits of a container ID, got "relative/path"`,
+		`targets::cgroups::2: must be a path that begins with a slash, or 12 to 64 lower-case hexadecimal digits of a container ID, got "0123456789a"`,
+		`targets::cgroups::3: must be a path that begins with a slash, or 12 to 64 lower-case hexadecimal digits of a container ID, got "0123456789AB"`,
+		`window: must not be shorter than drain_interval, which is 1s, got 500ms`,
+		`symbols::demangle: must be simple, full or none, got "fancy"`,
+	}
+	err = cfg.Validate()
+	require.Error(t, err)
+	assert.Equal(t, want, strings.Split(err.Error(), "\n"))
+}
+
+func TestValidateBounds(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*Config)
+		want   string // "" means valid
+	}{
+		{"frequency 1", func(c *Config) { c.CPU.Frequency = 1 }, ""},
+		{"frequency 9999", func(c *Config) { c.CPU.Frequency = 9999 }, ""},
+		{"frequency -1", func(c *Config) { c.CPU.Frequency = -1 }, "cpu::frequency: must be between 1 and 9999 Hz, got -1"},
+		{"frequency 100000", func(c *Config) { c.CPU.Frequency = 100000 }, "cpu::frequency: must be between 1 and 9999 Hz, got 100000"},
+		{"window equal to drain", func(c *Config) { c.Window = c.DrainInterval }, ""},
+		{"window 1h", func(c *Config) { c.Window = time.Hour }, ""},
+		{"window above", func(c *Config) { c.Window = time.Hour + 1 }, "window: must be between 10ms and 1h0m0s, got 1h0m0.000000001s"},
+		{"drain 0", func(c *Config) { c.DrainInterval = 0 }, "drain_interval: must be between 10ms and 1m0s, got 0s"},
+		{"drain above", func(c *Config) { c.DrainInterval, c.Window = time.Hour, time.Hour }, "drain_interval: must be between 10ms and 1m0s, got 1h0m0s"},
+		{"map entries 1", func(c *Config) { c.MapEntries = 1 }, ""},
+		{"map entries above", func(c *Config) { c.MapEntries = 1<<24 + 1 }, "map_entries: must be between 0 and 16777216, got 16777217"},
+		{"too many targets", func(c *Config) { c.Targets.PIDs = make([]int, 1025) }, "targets::pids: at most 1024 entries are possible, got 1025"},
+		{"full container ID", func(c *Config) { c.Targets.Cgroups = []string{strings.Repeat("0f", 32)} }, ""},
+		{"too long container ID", func(c *Config) { c.Targets.Cgroups = []string{strings.Repeat("0f", 33)} }, "targets::cgroups::0: must be a path that begins with a slash, or 12 to 64 lower-case hexadecimal digits of a container ID, got \"" + strings.Repeat("0f", 33) + `"`},
+		{"no demangling", func(c *Config) { c.Symbols.Demangle = "none" }, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			cfg := createDefaultConfig().(*Config)
+			tt.change(cfg)
+			err := cfg.Validate()
+			if tt.want == "" {
+				assert.NoError(t, err)
+				return
+			}
+			assert.EqualError(t, err, tt.want)
+		})
+	}
+}
