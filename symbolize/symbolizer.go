@@ -1,9 +1,12 @@
 package symbolize
 
 import (
+	"sync"
+	"sync/atomic"
+	"time"
+
 	"github.com/flametel/flametel/symbolize/addr"
 	"github.com/flametel/flametel/symbolize/demangle"
-	"github.com/flametel/flametel/symbolize/procmap"
 )
 
 // Options are the settings of a Symbolizer; the zero value is good.
@@ -16,45 +19,73 @@ type Options struct {
 	MaxOpenFiles int
 	// Demangle says how names of C++ and Rust are shown.
 	Demangle demangle.Style
+	// Now is the clock of the rules that something is looked at again only
+	// after some time; nil means time.Now.
+	Now func() time.Time
 }
 
 // Symbolizer names addresses. All methods are safe for concurrent use: Open is
 // meant for the goroutine that reads process events, User and Kernel for the
 // one that drains samples, and neither waits for the other's file reading.
 type Symbolizer struct {
-	opts Options
+	opts    Options
+	now     func() time.Time
+	index   index
+	files   filePool
+	ownVDSO atomic.Pointer[Object]
+
+	vsyscall      *Object
+	vsyscallFrame *Frame
+	nowhere       *Module
+
+	mu        sync.Mutex // guards what follows, and the caches of objects and processes
+	tick      uint64     // stacks named so far
+	began     time.Time  // of the stack at hand, zero if not known
+	held      int64
+	holdings  []*holding
+	evictions uint64
+	late      int // files being read
+	strays    map[addr.Virtual]*Frame
+	kernel    kernelState
+	refused   map[string]uint64
+	badLines  uint64
 }
+
+const (
+	defaultCacheBytes = 128 << 20
+	defaultOpenFiles  = 256
+)
 
 // New returns a Symbolizer that has read nothing yet.
-func New(opts Options) *Symbolizer { return &Symbolizer{opts: opts} }
-
-// Open finds and pins the file behind a mapping of the process pid. It never
-// fails and never returns nil: an Object remembers why it cannot be read.
-func (s *Symbolizer) Open(_ int, m procmap.Mapping) *Object {
-	return &Object{path: m.Path}
-}
-
-// User appends one frame for each address of a user stack, leaf first, to dst.
-// pcs[0] is the interrupted instruction and looked up as it is; the others are
-// return addresses and looked up one byte below.
-func (s *Symbolizer) User(p *Process, pcs []addr.Virtual, dst []*Frame) []*Frame {
-	for range pcs {
-		dst = append(dst, &Frame{Module: &Module{}, Reason: ReasonNoMapping})
+func New(opts Options) *Symbolizer {
+	if opts.ProcRoot == "" {
+		opts.ProcRoot = "/proc"
 	}
-	return dst
-}
-
-// Kernel does for a kernel stack what User does for a user stack.
-func (s *Symbolizer) Kernel(pcs []addr.Virtual, dst []*Frame) []*Frame {
-	for range pcs {
-		dst = append(dst, &Frame{Kind: KindKernel, Module: &Module{Path: "[kernel]"}, Reason: ReasonKernelHidden})
+	if opts.MaxCacheBytes == 0 {
+		opts.MaxCacheBytes = defaultCacheBytes
 	}
-	return dst
+	if opts.MaxOpenFiles == 0 {
+		opts.MaxOpenFiles = defaultOpenFiles
+	}
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	s := &Symbolizer{
+		opts: opts, now: opts.Now,
+		index:    index{objects: make(map[objectKey]*Object), inodes: make(map[inodeKey]*Object)},
+		files:    filePool{max: opts.MaxOpenFiles},
+		vsyscall: &Object{kind: objectVsyscall, key: objectKey{path: vsyscallPath}},
+		nowhere:  &Module{},
+		strays:   make(map[addr.Virtual]*Frame),
+		refused:  make(map[string]uint64),
+	}
+	s.vsyscallFrame = &Frame{
+		Kind:    KindNative,
+		Module:  &Module{Path: vsyscallPath, Start: addr.File(vsyscallPage), Limit: addr.File(vsyscallPage + vsyscallSize)},
+		Address: addr.File(vsyscallPage), Lines: []Line{{Name: vsyscallPath}},
+	}
+	return s
 }
-
-// KernelRanges returns the address ranges of the kernel functions of these
-// names, nil if addresses are hidden.
-func (s *Symbolizer) KernelRanges(_ ...string) [][2]addr.Virtual { return nil }
 
 // Stats is a snapshot of what the Symbolizer holds and has done.
 type Stats struct {
@@ -65,17 +96,52 @@ type Stats struct {
 	OpenFiles int
 	Evictions uint64
 	// KernelSymbols is the number of named kernel functions; KernelHidden tells
-	// that the kernel shows us no addresses.
+	// that the kernel shows us no addresses. Both are known once a kernel
+	// address was asked for.
 	KernelSymbols int
 	KernelHidden  bool
-	// PerfMapsRefused counts perf maps that were not read, by reason;
-	// PerfMapLinesBad the lines that made no sense.
+	// PerfMapsRefused counts perf maps that were not read (or not in full, if
+	// too big), by reason; PerfMapLinesBad the lines that made no sense.
 	PerfMapsRefused map[string]uint64
 	PerfMapLinesBad uint64
 }
 
 // Stats returns a snapshot of the counters.
-func (s *Symbolizer) Stats() Stats { return Stats{} }
+func (s *Symbolizer) Stats() Stats {
+	s.index.mu.Lock()
+	objects := len(s.index.objects)
+	s.index.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := Stats{
+		CacheBytes: s.held, Objects: objects, OpenFiles: s.files.len(), Evictions: s.evictions,
+		PerfMapsRefused: make(map[string]uint64, len(s.refused)), PerfMapLinesBad: s.badLines,
+	}
+	for k, n := range s.refused {
+		st.PerfMapsRefused[k] = n
+	}
+	if t := s.kernel.table; t != nil {
+		st.KernelSymbols, st.KernelHidden = t.Len(), t.Hidden()
+	}
+	return st
+}
 
-// Close releases all files and caches. Frames stay valid.
-func (s *Symbolizer) Close() {}
+// Close releases all files and caches. Frames stay valid, and addresses that
+// are asked for afterwards have no names.
+func (s *Symbolizer) Close() {
+	s.index.mu.Lock()
+	clear(s.index.objects)
+	clear(s.index.inodes)
+	s.index.mu.Unlock()
+	s.ownVDSO.Store(nil)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.files.close()
+	for _, h := range s.holdings {
+		s.drop(h)
+	}
+	s.holdings = nil
+	s.held -= s.kernel.held
+	s.kernel = kernelState{}
+	clear(s.strays)
+}

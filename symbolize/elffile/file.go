@@ -13,6 +13,10 @@ import (
 // ErrFormat is wrapped by each error that the contents of a file cause.
 var ErrFormat = errors.New("not a usable ELF file")
 
+// ErrMagic is wrapped, beside ErrFormat, if a file does not begin as ELF files
+// do.
+var ErrMagic = errors.New("no ELF magic")
+
 const (
 	// maxProgs is PN_XNUM-1, the most that e_phnum can say directly. Real files
 	// have about a dozen; more than this has no loader.
@@ -102,10 +106,10 @@ func (f *File) header() (header, error) {
 		return h, fmt.Errorf("%w: %d bytes are too few", ErrFormat, f.size)
 	}
 	if err := f.readAt(b[:n], 0); err != nil {
-		return h, err
+		return h, fmt.Errorf("read ELF header: %w", err)
 	}
 	if string(b[:4]) != elf.ELFMAG {
-		return h, fmt.Errorf("%w: no ELF magic", ErrFormat)
+		return h, fmt.Errorf("%w: %w", ErrFormat, ErrMagic)
 	}
 	if elf.Data(b[elf.EI_DATA]) != elf.ELFDATA2LSB {
 		return h, fmt.Errorf("%w: only little-endian files are read, this one is not", ErrFormat)

@@ -48,8 +48,7 @@ type parser struct {
 	symbols []symbol
 	names   []byte
 	modules []string // [0] is the kernel itself
-	text    int      // code symbols seen,
-	shown   int      // and those whose address is not hidden
+	shown   int      // code symbols whose address is not hidden
 }
 
 // Parse reads the format of /proc/kallsyms:
@@ -96,15 +95,11 @@ func (p *parser) line(line []byte) {
 	}
 	name, module, _ := bytes.Cut(rest[3:], []byte{'\t'})
 	r, keep := classify(rest[1], name)
-	if r < rankPrefix {
-		p.text++
-		if addr == 0 {
-			return
-		}
-		p.shown++
-	}
 	if !keep || addr == 0 {
 		return
+	}
+	if r < rankPrefix {
+		p.shown++
 	}
 	s := symbol{addr: addr, rank: r, module: p.module(module)}
 	if r < rankPrefix {

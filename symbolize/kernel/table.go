@@ -30,7 +30,6 @@ type Table struct {
 	module  []uint16 // of each range, nil if none is in a module
 	names   []byte
 	modules []string
-	hidden  bool
 	start   uint64 // of the kernel itself
 	limit   uint64
 }
@@ -47,7 +46,6 @@ func (p *parser) table() *Table {
 	t := &Table{
 		ranges: make([]symbolRange, 0, p.shown), module: make([]uint16, 0, p.shown),
 		names: make([]byte, 0, len(p.names)), modules: p.modules,
-		hidden: p.shown == 0,
 	}
 	for i := 0; i < len(p.symbols); {
 		s := &p.symbols[i]
@@ -187,8 +185,9 @@ func (t *Table) Text() (start, limit addr.Virtual) {
 }
 
 // Hidden tells that the kernel shows no addresses to us (kptr_restrict, or
-// CAP_SYSLOG is missing): all functions are at address zero.
-func (t *Table) Hidden() bool { return t.hidden }
+// CAP_SYSLOG is missing), so that all functions are at address zero. An empty
+// table is a hidden one.
+func (t *Table) Hidden() bool { return len(t.ranges) == 0 }
 
 // Len is the number of functions.
 func (t *Table) Len() int { return len(t.ranges) }

@@ -1,0 +1,66 @@
+package symbolize
+
+import (
+	"cmp"
+	"slices"
+)
+
+// What entries of caches take, in bytes: the value, its share of a map (a slot
+// and the room that maps keep free), and the list or pointer that leads there.
+const (
+	objectBytes = 512
+	frameBytes  = 64 + 40
+	linesBytes  = 64 + 24 + 40
+	moduleBytes = 128
+)
+
+// holding is memory that can be given back.
+type holding struct {
+	bytes  int64
+	used   uint64 // when last, in stacks named
+	owner  releaser
+	listed bool
+}
+
+// releaser gives back all that a holding counts.
+type releaser interface{ release() }
+
+// hold counts bytes for owner. Guarded by mu, as all of this file.
+func (s *Symbolizer) hold(h *holding, owner releaser, bytes int64) {
+	h.bytes += bytes
+	h.used = s.tick
+	s.held += bytes
+	if !h.listed {
+		h.listed, h.owner = true, owner
+		s.holdings = append(s.holdings, h)
+	}
+}
+
+// shrink gives back what was used longest ago until a quarter of the room is
+// free, if there is none. What the stack at hand uses stays.
+func (s *Symbolizer) shrink() {
+	if s.held <= s.opts.MaxCacheBytes {
+		return
+	}
+	slices.SortFunc(s.holdings, func(a, b *holding) int { return cmp.Compare(b.used, a.used) })
+	for n := len(s.holdings); n > 0 && s.held > s.opts.MaxCacheBytes/4*3; n-- {
+		h := s.holdings[n-1]
+		if h.used == s.tick {
+			return
+		}
+		s.drop(h)
+		s.holdings[n-1] = nil
+		s.holdings = s.holdings[:n-1]
+		s.evictions++
+	}
+}
+
+func (s *Symbolizer) drop(h *holding) {
+	s.held -= h.bytes
+	h.owner.release()
+	*h = holding{}
+}
+
+func (o *Object) release() {
+	o.image, o.frames, o.lines, o.modules = nil, nil, nil, nil
+}

@@ -1,0 +1,160 @@
+package symbolize
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/flametel/flametel/symbolize/elffile"
+)
+
+// image is what was read of an object's file to name its code. It is immutable.
+type image struct {
+	segments  []elffile.Segment
+	symbols   *elffile.Symbols
+	buildID   string // GNU, raw bytes
+	goBuildID string
+	// reason is why there is nothing, ReasonNone if there is.
+	reason Reason
+	// foreign tells that the file is no ELF file at all, so that code in it was
+	// put there at run time.
+	foreign bool
+}
+
+const (
+	// loadPatience is how long a stack waits for the symbols of a file. Files
+	// of local file systems are read in milliseconds; others may answer late or
+	// never, which must not stop the profile.
+	loadPatience = 2 * time.Second
+	// shortPatience is the same while another file is late.
+	shortPatience = 100 * time.Millisecond
+)
+
+func (m *image) bytes() int64 {
+	if m.symbols == nil {
+		return objectBytes
+	}
+	return objectBytes + m.symbols.Bytes()
+}
+
+// imageOf returns the image of an object and reads it if need be. It returns
+// nil if reading takes too long; a later call may find it done.
+func (s *Symbolizer) imageOf(o *Object) *image {
+	if o.image != nil {
+		return o.image
+	}
+	patience := time.Duration(0)
+	if o.loading == nil {
+		patience = loadPatience
+		if s.late > 0 {
+			patience = shortPatience
+		}
+		o.loading = make(chan *image, 1)
+		go func() { o.loading <- s.load(o) }()
+		s.late++
+	}
+	img := wait(o.loading, patience)
+	if img == nil {
+		return nil
+	}
+	s.late--
+	o.loading = nil
+	if img.bytes() > s.opts.MaxCacheBytes/2 {
+		img = &image{reason: ReasonUnreadable} // one file must not push out all others
+	}
+	o.image = img
+	s.hold(&o.held, o, img.bytes())
+	return img
+}
+
+// wait receives within the time; nil if there is nothing.
+func wait(c <-chan *image, patience time.Duration) *image {
+	select {
+	case img := <-c:
+		return img
+	default:
+	}
+	if patience == 0 {
+		return nil
+	}
+	t := time.NewTimer(patience)
+	defer t.Stop()
+	select {
+	case img := <-c:
+		return img
+	case <-t.C:
+		return nil
+	}
+}
+
+// load reads the image of an object. It runs without locks.
+func (s *Symbolizer) load(o *Object) *image {
+	if o.kind == objectVDSO {
+		return readImage(bytes.NewReader(o.data), int64(len(o.data)))
+	}
+	img := s.loadFile(o)
+	o.failed.Store(img.reason == ReasonUnreadable)
+	return img
+}
+
+func (s *Symbolizer) loadFile(o *Object) *image {
+	s.index.mu.Lock()
+	pin, from := o.pin, o.origin
+	s.index.mu.Unlock()
+	f, done := s.files.use(pin)
+	if f == nil {
+		// It was closed because too many were open. What is found now must be
+		// the same file still.
+		l, err := s.locate(from)
+		if err != nil {
+			return &image{reason: ReasonUnreadable}
+		}
+		if string(l.buildID) != o.key.buildID || o.key.buildID == "" && !l.id.sameContent(o.key.id) {
+			l.file.Close()
+			return &image{reason: ReasonUnreadable}
+		}
+		pin = s.files.add(l.file, l.id)
+		s.index.mu.Lock()
+		o.pin = pin
+		s.index.mu.Unlock()
+		if f, done = s.files.use(pin); f == nil {
+			return &image{reason: ReasonUnreadable}
+		}
+	}
+	defer done()
+	before, err := identify(f)
+	if err != nil || o.key.buildID == "" && !before.sameContent(o.key.id) {
+		return &image{reason: ReasonUnreadable}
+	}
+	img := readImage(f, before.size)
+	if after, err := identify(f); err != nil || !after.sameContent(before) {
+		return &image{reason: ReasonUnreadable} // it was written to meanwhile
+	}
+	if o.key.buildID != "" && img.reason == ReasonNone && img.buildID != o.key.buildID {
+		return &image{reason: ReasonUnreadable}
+	}
+	return img
+}
+
+// readImage reads an ELF file.
+func readImage(r io.ReaderAt, size int64) *image {
+	f, err := elffile.New(r, size)
+	if err != nil {
+		reason := ReasonUnreadable
+		if errors.Is(err, elffile.ErrFormat) {
+			reason = ReasonMalformed
+		}
+		return &image{reason: reason, foreign: errors.Is(err, elffile.ErrMagic)}
+	}
+	ids := f.BuildIDs()
+	img := &image{segments: f.Segments(), buildID: string(ids.GNU), goBuildID: ids.Go}
+	if len(img.segments) == 0 {
+		img.reason = ReasonMalformed
+		return img
+	}
+	if img.symbols, err = f.Symbols(); err != nil && img.symbols.Len() == 0 {
+		img.reason = ReasonMalformed
+	}
+	return img
+}
