@@ -62,7 +62,7 @@ func (s *Sampler) Drain() ([]Sample, Stats, error) {
 	}
 	d := &s.drainer
 	stats, taken, err := d.drain()
-	stats.CPUs = len(s.clocks)
+	stats.CPUs = max(len(s.clocks), s.stopped)
 	if err != nil {
 		return nil, stats, fmt.Errorf("drain: %w", err)
 	}
@@ -139,6 +139,8 @@ func (d *drainer) readStats(generation uint32, stats *Stats) ([]uint64, error) {
 		stats.UserTruncated += now.UserTruncated - before.UserTruncated
 		stats.KernelTruncated += now.KernelTruncated - before.KernelTruncated
 		stats.UserFault += now.UserFault - before.UserFault
+		stats.Missed += now.Missed - before.Missed
+		stats.MissedIdle += now.MissedIdle - before.MissedIdle
 		taken[cpu] = now.Taken
 		if other := d.before[1-generation]; other != nil {
 			taken[cpu] += other[cpu].Taken

@@ -16,7 +16,7 @@ func TestLayoutsMatchTheKernelSide(t *testing.T) {
 	require.EqualValues(t, 16, unsafe.Sizeof(profileFtCount{}))
 	require.EqualValues(t, 272, unsafe.Sizeof(profileFtChunk{}))
 	require.EqualValues(t, 16, unsafe.Offsetof(profileFtChunk{}.Words))
-	require.EqualValues(t, 80, unsafe.Sizeof(profileFtStats{}))
+	require.EqualValues(t, 96, unsafe.Sizeof(profileFtStats{}))
 }
 
 func TestLossesAddUp(t *testing.T) {

@@ -84,6 +84,7 @@ func setVariables(spec *ebpf.CollectionSpec, opts *Options, f features) error {
 		profileVarHaveTaskRegs:   f.taskRegs,
 		profileVarHashSeed:       rand.Uint64() | 1,
 		profileVarPerThread:      opts.PerThread,
+		profileVarPeriodNs:       opts.periodNanos(),
 		profileVarFilterTargets:  opts.FilterTargets,
 		profileVarUnknownVerdict: verdict,
 		profileVarIdleByTask:     len(opts.IdleRanges) == 0,

@@ -69,3 +69,8 @@ func (o *Options) validate() error {
 	}
 	return nil
 }
+
+// periodNanos is the CPU time that one sample stands for.
+func (o *Options) periodNanos() uint64 {
+	return uint64(time.Second) / uint64(o.Frequency)
+}

@@ -64,6 +64,14 @@ type profileFtStats struct {
 	UserTruncated   uint64
 	KernelTruncated uint64
 	UserFault       uint64
+	Missed          uint64
+	MissedIdle      uint64
+}
+
+type profileFtTick struct {
+	_    structs.HostLayout
+	Ns   uint64
+	Idle uint64
 }
 
 // Names of all BPF objects in the ELF.
@@ -77,6 +85,7 @@ const (
 	profileMapScratch        = "scratch"
 	profileMapStats          = "stats"
 	profileMapTargets        = "targets"
+	profileMapTicks          = "ticks"
 	profileProgProfile       = "profile"
 	profileVarFilterTargets  = "filter_targets"
 	profileVarGeneration     = "generation"
@@ -87,6 +96,7 @@ const (
 	profileVarIdleRangeCount = "idle_range_count"
 	profileVarIdleRanges     = "idle_ranges"
 	profileVarPerThread      = "per_thread"
+	profileVarPeriodNs       = "period_ns"
 	profileVarUnknownVerdict = "unknown_verdict"
 )
 
@@ -146,6 +156,7 @@ type profileMapSpecs struct {
 	Scratch *ebpf.MapSpec `ebpf:"scratch"`
 	Stats   *ebpf.MapSpec `ebpf:"stats"`
 	Targets *ebpf.MapSpec `ebpf:"targets"`
+	Ticks   *ebpf.MapSpec `ebpf:"ticks"`
 }
 
 // profileVariableSpecs contains global variables before they are loaded into the kernel.
@@ -161,6 +172,7 @@ type profileVariableSpecs struct {
 	IdleRangeCount *ebpf.VariableSpec `ebpf:"idle_range_count"`
 	IdleRanges     *ebpf.VariableSpec `ebpf:"idle_ranges"`
 	PerThread      *ebpf.VariableSpec `ebpf:"per_thread"`
+	PeriodNs       *ebpf.VariableSpec `ebpf:"period_ns"`
 	UnknownVerdict *ebpf.VariableSpec `ebpf:"unknown_verdict"`
 }
 
@@ -191,6 +203,7 @@ type profileMaps struct {
 	Scratch *ebpf.Map `ebpf:"scratch"`
 	Stats   *ebpf.Map `ebpf:"stats"`
 	Targets *ebpf.Map `ebpf:"targets"`
+	Ticks   *ebpf.Map `ebpf:"ticks"`
 }
 
 func (m *profileMaps) Close() error {
@@ -202,6 +215,7 @@ func (m *profileMaps) Close() error {
 		m.Scratch,
 		m.Stats,
 		m.Targets,
+		m.Ticks,
 	)
 }
 
@@ -218,6 +232,7 @@ type profileVariables struct {
 	IdleRangeCount *ebpf.Variable `ebpf:"idle_range_count"`
 	IdleRanges     *ebpf.Variable `ebpf:"idle_ranges"`
 	PerThread      *ebpf.Variable `ebpf:"per_thread"`
+	PeriodNs       *ebpf.Variable `ebpf:"period_ns"`
 	UnknownVerdict *ebpf.Variable `ebpf:"unknown_verdict"`
 }
 

@@ -15,6 +15,7 @@ const (
 	UserFault                               // memory of the user stack could not be read
 	KernelMode                              // the CPU ran in kernel mode
 	Compat                                  // 32-bit code on a 64-bit kernel
+	InExec                                  // during an exec, so without a user stack
 )
 
 // Limits of a stack (sample.h).
@@ -71,6 +72,11 @@ type Stats struct {
 	UserTruncated   uint64 // kept, user stack cut at MaxUserFrames
 	KernelTruncated uint64 // kept, kernel stack cut at MaxKernelFrames
 	UserFault       uint64 // kept, user stack ended at memory that was not readable
+
+	// Missed are ticks of busy CPUs that never came, because a hypervisor or
+	// the kernel's throttling took the time; MissedIdle those of idle CPUs,
+	// which cost nothing. Neither is part of Taken.
+	Missed, MissedIdle uint64
 
 	// CountsUsed and StacksUsed are how much of the two kernel maps was full
 	// when they were drained, 0 to 1.

@@ -19,6 +19,7 @@ type Sampler struct {
 	clocks  map[int]*clock // by CPU
 	ticks   map[int]uint64 // by CPU: what CPUs had taken when they were last looked at
 	drainer drainer
+	stopped int // CPUs that were sampled until Stop
 	closed  bool
 }
 
@@ -56,11 +57,6 @@ func NewSampler(opts Options) (_ *Sampler, err error) {
 	return s, nil
 }
 
-// periodNanos is the CPU time that one sample stands for.
-func (s *Sampler) periodNanos() uint64 {
-	return uint64(time.Second) / uint64(s.opts.Frequency)
-}
-
 // SyncCPUs starts sampling the CPUs that came online since the last call and
 // lets go of those that went away. Call it now and then: at each drain is
 // cheap enough.
@@ -84,7 +80,7 @@ func (s *Sampler) SyncCPUs() error {
 		if s.clocks[cpu] != nil {
 			continue
 		}
-		c, err := openClock(cpu, s.periodNanos(), s.objects.program)
+		c, err := openClock(cpu, s.opts.periodNanos(), s.objects.program)
 		if cpuGone(err) {
 			continue
 		}
@@ -102,7 +98,7 @@ func (s *Sampler) SyncCPUs() error {
 // CPU without ticks for many periods has no clock.
 func (s *Sampler) restartStopped(takenByCPU []uint64, sinceLast time.Duration) error {
 	const patience = 20 // periods without a tick; scheduling of a VM may swallow a few
-	if sinceLast < patience*time.Duration(s.periodNanos()) {
+	if sinceLast < patience*time.Duration(s.opts.periodNanos()) {
 		return nil
 	}
 	for _, cpu := range slices.Sorted(maps.Keys(s.clocks)) {
@@ -116,7 +112,7 @@ func (s *Sampler) restartStopped(takenByCPU []uint64, sinceLast time.Duration) e
 		}
 		s.clocks[cpu].close()
 		delete(s.clocks, cpu)
-		c, err := openClock(cpu, s.periodNanos(), s.objects.program)
+		c, err := openClock(cpu, s.opts.periodNanos(), s.objects.program)
 		if err != nil && !cpuGone(err) {
 			return err
 		}
@@ -157,6 +153,7 @@ func (s *Sampler) Stop() {
 }
 
 func (s *Sampler) stop() {
+	s.stopped = max(s.stopped, len(s.clocks))
 	for cpu, c := range s.clocks {
 		c.close()
 		delete(s.clocks, cpu)

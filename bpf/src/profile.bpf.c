@@ -38,6 +38,47 @@ static __always_inline bool ft_is_idle(u64 ip, u32 tid)
 	return false;
 }
 
+/* Time between two ticks in nanoseconds. */
+const volatile u64 period_ns = 10101010;
+
+/* The last tick of each CPU. Written and read by the program alone. */
+struct ft_tick {
+	u64 ns; /* CLOCK_MONOTONIC */
+	u64 idle;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ft_tick);
+} ticks SEC(".maps");
+
+/*
+ * Counts the ticks that should have come since the last one. Hypervisors leave
+ * out the ticks of an idle CPU, which costs nothing; those of a busy one are
+ * CPU time that the profile does not show.
+ */
+static __always_inline void ft_count_missed(struct ft_stats *st, bool idle)
+{
+	u64 now = bpf_ktime_get_ns();
+	u32 zero = 0;
+	struct ft_tick *last = bpf_map_lookup_elem(&ticks, &zero);
+	u64 missed;
+
+	if (!last)
+		return; /* cannot happen: the array has one entry */
+	if (last->ns) {
+		/* Half a period of delay is not a missed tick. */
+		missed = (now - last->ns + period_ns / 2) / period_ns;
+		if (missed > 1 && (idle || last->idle))
+			st->missed_idle += missed - 1;
+		else if (missed > 1)
+			st->missed += missed - 1;
+	}
+	last->ns = now;
+	last->idle = idle;
+}
+
 /* Fills in who was running. */
 static __always_inline void ft_identify(struct ft_count_key *key, struct task_struct *task,
 					u64 pid_tgid)
@@ -56,6 +97,7 @@ int profile(struct ft_perf_ctx *ctx)
 	void *chunks = gen ? (void *)&chunks_1 : (void *)&chunks_0;
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 	bool user_mode = FT_USER_MODE(&ctx->regs);
+	bool idle = !user_mode && ft_is_idle(FT_IP(&ctx->regs), (u32)pid_tgid);
 	struct task_struct *task;
 	struct ft_count_key key = {};
 	struct ft_scratch *s;
@@ -65,7 +107,8 @@ int profile(struct ft_perf_ctx *ctx)
 	if (!st)
 		return 0; /* cannot happen: the array has two entries */
 	st->taken++;
-	if (!user_mode && ft_is_idle(FT_IP(&ctx->regs), (u32)pid_tgid)) {
+	ft_count_missed(st, idle);
+	if (idle) {
 		st->idle++;
 		return 0;
 	}

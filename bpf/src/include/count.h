@@ -70,6 +70,14 @@ static __always_inline bool ft_walk_begin(struct ft_walk *w, struct task_struct 
 		return false;
 	if (!ft_task_user_regs(task, &saved))
 		return false;
+	/*
+	 * In the middle of an exec the registers are still those of the old
+	 * program while the memory is already that of the new one.
+	 */
+	if (FT_IN_EXECVE(&saved)) {
+		w->flags |= FT_IN_EXEC;
+		return false;
+	}
 	w->ip = FT_IP(&saved);
 	w->sp = FT_SP(&saved);
 	w->fp = FT_FP(&saved);
@@ -84,9 +92,8 @@ static __always_inline long ft_user_stack(struct ft_scratch *s, void *chunks,
 {
 	struct ft_walk w = { .s = s };
 
-	if (!ft_walk_begin(&w, task, ctx_regs, user_mode))
-		return 0;
-	ft_walk_user(&w);
+	if (ft_walk_begin(&w, task, ctx_regs, user_mode))
+		ft_walk_user(&w);
 	key->flags |= w.flags;
 	return ft_store_stack(s, chunks, w.len, &key->user_stack);
 }

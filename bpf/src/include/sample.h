@@ -40,6 +40,7 @@ _Static_assert(sizeof(struct ft_chunk) == 272, "ft_chunk is part of the ABI to G
 #define FT_USER_FAULT (1 << 2) /* user memory of the stack was not readable */
 #define FT_KERNEL_MODE (1 << 3) /* the CPU ran in kernel mode */
 #define FT_COMPAT_TASK (1 << 4) /* 32-bit code */
+#define FT_IN_EXEC (1 << 5) /* during an exec: there is no user stack */
 
 struct ft_count_key {
 	u64 start_ns; /* start of the process, CLOCK_BOOTTIME */
@@ -72,7 +73,9 @@ struct ft_stats {
 	u64 user_truncated;
 	u64 kernel_truncated;
 	u64 user_fault;
+	u64 missed; /* ticks of a busy CPU that never came */
+	u64 missed_idle; /* the same of an idle CPU */
 };
-_Static_assert(sizeof(struct ft_stats) == 80, "ft_stats is part of the ABI to Go");
+_Static_assert(sizeof(struct ft_stats) == 96, "ft_stats is part of the ABI to Go");
 
 #endif

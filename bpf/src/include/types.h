@@ -58,6 +58,10 @@ struct ft_regs {
 #define FT_USER_MODE(r) (((r)->cs & 3) == 3)
 /* __USER32_CS, arch/x86/include/asm/segment.h */
 #define FT_COMPAT(r) ((r)->cs == 0x23)
+/* execve and execveat, by the numbers of 64-bit and of 32-bit programs. */
+#define FT_IN_EXECVE(r)                                                    \
+	(FT_COMPAT(r) ? (r)->orig_ax == 11 || (r)->orig_ax == 358 :        \
+			(r)->orig_ax == 59 || (r)->orig_ax == 322)
 /* Size of a kernel stack without KASAN, for kernels without bpf_task_pt_regs. */
 #define FT_THREAD_SIZE 16384
 #define FT_USER_TOP 0x00fffffffffff000ULL /* above the end of 5-level user space */
@@ -73,6 +77,7 @@ struct ft_regs {
 #define FT_FP(r) ((r)->regs[29])
 #define FT_USER_MODE(r) (((r)->pstate & 0xf) == 0) /* PSR_MODE_EL0t */
 #define FT_COMPAT(r) (false)
+#define FT_IN_EXECVE(r) ((r)->regs[8] == 221 || (r)->regs[8] == 281)
 #define FT_THREAD_SIZE 16384
 #define FT_USER_TOP 0x000ffffffffff000ULL
 #else
