@@ -125,14 +125,14 @@ func (h *hostSource) count(w *window.Window, src source.Source, samples []bpf.Sa
 	kind := src.Kind()
 	tally := w.Tally(kind)
 	tally.CPUs = max(tally.CPUs, taken.CPUs)
-	if kind.Period > 0 {
-		tally.FrequencyAsked = 1e9 / float64(kind.Period)
-	}
+	tally.FrequencyAsked = kind.Frequency
 	counts := window.Counts{
-		Taken:    taken.Taken,
-		Idle:     taken.Idle,
-		Filtered: taken.Filtered,
-		Lost:     make(map[string]uint64),
+		Taken:      taken.Taken,
+		Idle:       taken.Idle,
+		Filtered:   taken.Filtered,
+		Missed:     taken.Missed,
+		MissedIdle: taken.MissedIdle,
+		Lost:       make(map[string]uint64),
 	}
 	for _, l := range taken.Losses() {
 		if l.Count > 0 {

@@ -17,6 +17,7 @@ const (
 	keyKept              = "flametel.samples.kept"
 	keyIdle              = "flametel.samples.idle"
 	keyFiltered          = "flametel.samples.filtered"
+	keyMissed            = "flametel.samples.missed"
 	keyLost              = "flametel.samples.lost"
 	keyLostPrefix        = "flametel.samples.lost."
 	keyTruncated         = "flametel.stacks.truncated"
@@ -42,8 +43,8 @@ func (m *message) reserveAccounting(tallies []*window.Tally) pprofile.ResourcePr
 	fillHost(attrs, m.HostName)
 	m.size += attributesBound(attrs)
 	for _, t := range tallies {
-		// Twelve keys, and one cause of loss that building may add.
-		m.size += profileOverhead + accountingBytes*(13+len(t.Lost)+len(t.FramesUnknown))
+		// Thirteen keys, and one cause of loss that building may add.
+		m.size += profileOverhead + accountingBytes*(14+len(t.Lost)+len(t.FramesUnknown))
 	}
 	return rp
 }
@@ -69,6 +70,7 @@ func accounting(t *window.Tally, seconds float64) []attribute {
 		count(keyKept, t.Kept),
 		count(keyIdle, t.Idle),
 		count(keyFiltered, t.Filtered),
+		count(keyMissed, t.Missed),
 		count(keyLost, t.LostTotal()),
 		count(keyTruncated, t.Truncated),
 		count(keyFrames, t.FramesNamed+unknown),
@@ -86,7 +88,8 @@ func accounting(t *window.Tally, seconds float64) []attribute {
 	if t.FrequencyAsked > 0 {
 		out = append(out, doubleAttribute(keyFrequencyAsked, unitHertz, t.FrequencyAsked))
 		if t.CPUs > 0 && seconds > 0 {
-			achieved := float64(t.Taken) / float64(t.CPUs) / seconds
+			// The ticks that a hypervisor leaves out on idle CPUs are no loss.
+			achieved := float64(t.Taken+t.MissedIdle) / float64(t.CPUs) / seconds
 			out = append(out, doubleAttribute(keyFrequencyAchieved, unitHertz, achieved))
 		}
 	}

@@ -22,4 +22,7 @@ type Descriptor struct {
 	// count every event.
 	PeriodType ValueType
 	Period     int64
+	// Frequency is how often each CPU is sampled, in hertz; 0 for kinds that
+	// count every event.
+	Frequency float64
 }

@@ -8,27 +8,15 @@ import (
 	"github.com/flametel/flametel/symbolize"
 )
 
-// TruncatedName is the name of the frame at the root of a stack that was cut.
+// TruncatedName is the name of the frame that stands where a stack was cut.
 const TruncatedName = "[truncated]"
 
-// Truncated is the frame to append to a stack that was cut at a limit. It is a
-// constant: nobody changes what it points to.
+// Truncated is the frame to append to a stack that was cut at a limit: after
+// the frames of the kernel, of the program, or both. It is a constant: nobody
+// changes what it points to. It does not count as a frame.
 var Truncated = &symbolize.Frame{
 	Module: &symbolize.Module{},
 	Lines:  []symbolize.Line{{Name: TruncatedName}},
-}
-
-// truncated tells whether the stack was cut at a limit.
-func (s *Stack) truncated() bool {
-	return len(s.Frames) > 0 && s.Frames[len(s.Frames)-1] == Truncated
-}
-
-// real returns the frames without the mark of truncation.
-func (s *Stack) real() []*symbolize.Frame {
-	if s.truncated() {
-		return s.Frames[:len(s.Frames)-1]
-	}
-	return s.Frames
 }
 
 // hashFrames hashes the addresses of the frames, not what they point to. An
@@ -53,9 +41,14 @@ func (w *Window) findStack(hash uint64, frames []*symbolize.Frame) *Stack {
 
 func (w *Window) addStack(hash uint64, frames []*symbolize.Frame) *Stack {
 	s := &Stack{Frames: slices.Clone(frames), next: w.stacks[hash]}
-	for _, f := range s.real() {
-		if len(f.Lines) > 0 {
+	for _, f := range frames {
+		switch {
+		case f == Truncated:
+			s.truncated = true
+		case len(f.Lines) > 0:
 			s.named++
+		default:
+			s.unknown++
 		}
 	}
 	w.stacks[hash] = s

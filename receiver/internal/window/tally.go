@@ -41,6 +41,10 @@ type Counts struct {
 	Taken    uint64
 	Idle     uint64
 	Filtered uint64
+	// Missed and MissedIdle count the ticks of busy and of idle CPUs that
+	// never came. They are not part of Taken.
+	Missed     uint64
+	MissedIdle uint64
 	// Lost is by cause, in lower snake case: counts_full, stacks_full, ...
 	Lost map[string]uint64
 }
@@ -69,6 +73,8 @@ func (t *Tally) Count(c Counts) {
 	t.Taken += c.Taken
 	t.Idle += c.Idle
 	t.Filtered += c.Filtered
+	t.Missed += c.Missed
+	t.MissedIdle += c.MissedIdle
 	for cause, n := range c.Lost {
 		t.Lose(cause, n)
 	}
@@ -92,14 +98,13 @@ func (t *Tally) Withdraw(s *Sample, cause string) {
 func (t *Tally) add(s *Stack, count uint64) {
 	t.Kept += count
 	t.FramesNamed += s.named * count
-	if s.truncated() {
+	if s.truncated {
 		t.Truncated += count
 	}
-	real := s.real()
-	if s.named == uint64(len(real)) {
+	if s.unknown == 0 {
 		return
 	}
-	for _, f := range real {
+	for _, f := range s.Frames {
 		if len(f.Lines) == 0 {
 			t.FramesUnknown[f.Reason] += count
 		}

@@ -50,8 +50,9 @@ type Stack struct {
 	// Frames are shared with the symbolizer and never changed.
 	Frames []*symbolize.Frame
 
-	next  *Stack // of the same hash
-	named uint64 // frames with a name
+	next           *Stack // of the same hash
+	named, unknown uint64 // frames with and without a name
+	truncated      bool   // holds the frame Truncated
 }
 
 // Sample is what one stack of one thread added up to.

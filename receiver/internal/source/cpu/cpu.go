@@ -24,6 +24,7 @@ func New(opts bpf.Options) *Source {
 			SampleTypes: []source.ValueType{{Type: "samples", Unit: "count"}},
 			PeriodType:  source.ValueType{Type: "cpu", Unit: "nanoseconds"},
 			Period:      int64(time.Second) / int64(max(opts.Frequency, 1)),
+			Frequency:   float64(opts.Frequency),
 		},
 		opts: opts,
 	}
