@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package cpu is the profile kind that shows where programs spend CPU time.
 package cpu
 
