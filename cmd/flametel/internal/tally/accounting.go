@@ -14,6 +14,9 @@ import (
 // Taken = Kept + Idle + Filtered + Lost.
 type Accounting struct {
 	Taken, Kept, Idle, Filtered, Lost int64
+	// Missed counts the ticks of busy CPUs that never came: samples that were
+	// not even taken.
+	Missed int64
 	// Frames and UnknownFrames count each frame once for each sample.
 	Frames, UnknownFrames int64
 	// Asked and Achieved are in hertz per CPU.
@@ -54,7 +57,8 @@ func (k *Kind) account(d dictionary, prof pprofile.Profile) {
 	counters := map[string]*int64{
 		"flametel.samples.taken": &a.Taken, "flametel.samples.kept": &a.Kept,
 		"flametel.samples.idle": &a.Idle, "flametel.samples.filtered": &a.Filtered,
-		"flametel.samples.lost": &a.Lost, "flametel.frames.total": &a.Frames,
+		"flametel.samples.missed": &a.Missed,
+		"flametel.samples.lost":   &a.Lost, "flametel.frames.total": &a.Frames,
 		"flametel.frames.unknown": &a.UnknownFrames,
 	}
 	seconds := float64(prof.DurationNano()) / 1e9

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/flametel/flametel/cmd/flametel/internal/record"
+	"github.com/flametel/flametel/cmd/flametel/internal/version"
+)
+
+// newRoot makes the command tree. A sub-command that fails sets the exit code.
+func newRoot(s *record.Settings, code *int) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "flametel",
+		Short:         "Profile a Linux host and draw flame graphs",
+		Args:          unknownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetHelpCommand(&cobra.Command{
+		Use:   "help [command]",
+		Short: "Say how to use a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			target, rest, err := root.Find(args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return unknownCommand(root, rest)
+			}
+			return target.Help()
+		},
+	})
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, s.Args, err) })
+	root.AddCommand(newRecord(s, code), newVersion())
+	return root
+}
+
+// unknownCommand is the error for what is not a sub-command.
+func unknownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	const near = 2 // letters that differ
+	root.SuggestionsMinimumDistance = near
+	text := fmt.Sprintf("unknown command %q", args[0])
+	if like := root.SuggestionsFor(args[0]); len(like) > 0 {
+		text += fmt.Sprintf("; did you mean %s?", like[0])
+	}
+	return &usageError{errors.New(text), root}
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		Run: func(cmd *cobra.Command, _ []string) {
+			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "flametel %s (%s, %s/%s)\n", version.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		},
+	}
+}

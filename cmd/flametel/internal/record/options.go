@@ -1,0 +1,169 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// The bounds of what can be asked for. Those of frequency and drain interval
+// are the receiver's; here they are told apart as mistakes in usage.
+const (
+	MinFrequency = 1
+	MaxFrequency = 9999
+	MinDuration  = 100 * time.Millisecond
+	MaxDuration  = 24 * time.Hour
+	MinDrain     = 10 * time.Millisecond
+	MaxDrain     = time.Minute
+	// maxPID is PID_MAX_LIMIT of 64-bit kernels (include/linux/threads.h).
+	maxPID     = 1 << 22
+	maxTargets = 1024
+	maxOutputs = 16
+)
+
+// The defaults.
+const (
+	DefaultFrequency = 99
+	DefaultDuration  = 30 * time.Second
+	DefaultDrain     = time.Second
+	DefaultType      = "cpu"
+	DefaultLayout    = "flame"
+)
+
+// Options say what to record and where to write it.
+type Options struct {
+	PIDs    []int    // with their children; empty: the whole host, or Command
+	Command []string // with its children
+
+	// Duration 0 stands for DefaultDuration or, with Command, until it ends.
+	Duration      time.Duration
+	Frequency     int // Hz per CPU
+	DrainInterval time.Duration
+	Types         []string
+
+	Outputs       []string // "-" is standard output; empty: a default name
+	Format        string   // empty: by the extension of each output
+	Title         string
+	Layout        string // of an SVG
+	NoAnnotations bool
+
+	Quiet bool
+}
+
+// Kinds lists the profile kinds that can be recorded.
+func Kinds() []string { return []string{"cpu"} }
+
+// Formats lists the output formats.
+func Formats() []string { return []string{"svg", "folded", "pprof", "speedscope"} }
+
+// Validate returns all mistakes at once, each naming the flag.
+func (o *Options) Validate() error {
+	return errors.Join(
+		o.validateTarget(),
+		o.validateSampling(),
+		o.validateOutputs(),
+	)
+}
+
+func (o *Options) validateTarget() error {
+	var errs []error
+	if len(o.PIDs) > 0 && len(o.Command) > 0 {
+		errs = append(errs, errors.New("--pid and a command exclude each other"))
+	}
+	if len(o.PIDs) > maxTargets {
+		errs = append(errs, fmt.Errorf("--pid: at most %d processes are possible, got %d", maxTargets, len(o.PIDs)))
+	}
+	for _, pid := range o.PIDs {
+		if pid < 1 || pid > maxPID {
+			errs = append(errs, fmt.Errorf("--pid must be between 1 and %d, got %d", maxPID, pid))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (o *Options) validateSampling() error {
+	var errs []error
+	if o.Frequency < MinFrequency || o.Frequency > MaxFrequency {
+		errs = append(errs, fmt.Errorf("--frequency must be between %d and %d Hz, got %d", MinFrequency, MaxFrequency, o.Frequency))
+	}
+	if d := o.Duration; d != 0 && (d < MinDuration || d > MaxDuration) {
+		errs = append(errs, fmt.Errorf("--duration must be between %v and %v, got %v", MinDuration, span(MaxDuration), d))
+	}
+	if d := o.DrainInterval; d < MinDrain || d > MaxDrain {
+		errs = append(errs, fmt.Errorf("--drain-interval must be between %v and %v, got %v", MinDrain, span(MaxDrain), d))
+	}
+	for _, t := range o.Types {
+		if !slices.Contains(Kinds(), t) {
+			errs = append(errs, fmt.Errorf("--type %q is not one of %s", t, strings.Join(Kinds(), ", ")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (o *Options) validateOutputs() error {
+	var errs []error
+	if o.Format != "" && !slices.Contains(Formats(), o.Format) {
+		errs = append(errs, fmt.Errorf("--format %q is not one of %s", o.Format, strings.Join(Formats(), ", ")))
+	}
+	if o.Layout != "flame" && o.Layout != "icicle" {
+		errs = append(errs, fmt.Errorf("--layout %q is not one of flame, icicle", o.Layout))
+	}
+	if len(o.Outputs) > maxOutputs {
+		errs = append(errs, fmt.Errorf("--output: at most %d are possible, got %d", maxOutputs, len(o.Outputs)))
+	}
+	for i, path := range o.Outputs {
+		errs = append(errs, o.validateOutput(path))
+		if slices.Contains(o.Outputs[:i], path) {
+			errs = append(errs, fmt.Errorf("--output %q is given twice", path))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (o *Options) validateOutput(path string) error {
+	switch {
+	case path == "":
+		return errors.New("--output must not be empty; - is standard output")
+	case strings.HasSuffix(path, "/"), strings.ContainsRune(path, 0):
+		return fmt.Errorf("--output %q is not the name of a file", path)
+	case strings.ContainsAny(path, "{}"):
+		return fmt.Errorf("--output %q: braces are for the names that a collector makes", path)
+	case !utf8.ValidString(path):
+		return fmt.Errorf("--output %q is not UTF-8", path)
+	case o.Format == "" && path != stdoutPath && !hasExtension(path):
+		return fmt.Errorf("--output %q: give --format, as the extension is not one of %s", path, strings.Join(knownExtensions(), " "))
+	}
+	return nil
+}
+
+// untilExit reports whether the recording ends with the command.
+func (o *Options) untilExit() bool { return len(o.Command) > 0 && o.Duration == 0 }
+
+// duration is how long to record at most; 0 if only the command ends it.
+func (o *Options) duration() time.Duration {
+	if o.Duration == 0 && !o.untilExit() {
+		return DefaultDuration
+	}
+	return o.Duration
+}
+
+// The window is how often samples come from the receiver to the outputs. Each
+// time costs a little, and between two times progress stands still.
+const (
+	minWindow   = time.Second
+	maxWindow   = 10 * time.Second
+	openWindow  = 5 * time.Second // of a recording whose length is not known
+	windowShare = 10              // so many windows in a short recording
+)
+
+// window is the length of the receiver's windows.
+func (o *Options) window() time.Duration {
+	w := openWindow
+	if !o.untilExit() {
+		w = min(max(o.duration()/windowShare, minWindow), maxWindow)
+	}
+	return max(w, o.DrainInterval)
+}

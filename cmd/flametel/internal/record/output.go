@@ -1,0 +1,152 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// stdoutPath is the output that stands for standard output.
+const stdoutPath = "-"
+
+// output is one file to be written.
+type output struct {
+	path   string
+	format string // empty: by the extension
+	// reserved: we made an empty file under the name so that it stays ours.
+	reserved bool
+}
+
+// extensions of default names, by format.
+var extensions = map[string]string{
+	"svg": ".svg", "folded": ".folded", "pprof": ".pb.gz", "speedscope": ".speedscope.json",
+}
+
+// knownExtensions are those by which the exporter knows a format.
+func knownExtensions() []string {
+	return []string{".svg", ".folded", ".txt", ".pb.gz", ".pprof", ".speedscope.json"}
+}
+
+func hasExtension(path string) bool {
+	return slices.ContainsFunc(knownExtensions(), func(ext string) bool { return strings.HasSuffix(path, ext) })
+}
+
+// isDevice reports whether an output is written in place, not replaced.
+func isDevice(path string) bool {
+	clean := filepath.Clean(path)
+	return strings.HasPrefix(clean, "/dev/") || strings.HasPrefix(clean, "/proc/")
+}
+
+// checkOutput finds out before a recording whether its result can be written.
+// The exporter would make a missing folder, but here it rather is a mistake.
+func checkOutput(path string) error {
+	if path == stdoutPath || isDevice(path) {
+		return nil
+	}
+	dir := filepath.Dir(path)
+	st, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("folder %s does not exist; make it or choose another --output", dir)
+	case err != nil:
+		return fmt.Errorf("folder %s: %w", dir, cause(err))
+	case !st.IsDir():
+		return fmt.Errorf("%s is not a folder; choose another --output", dir)
+	}
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file; choose another --output", path)
+	}
+	return probe(dir)
+}
+
+// probe proves that files can be made in a folder.
+func probe(dir string) error {
+	f, err := os.CreateTemp(dir, ".flametel-*.tmp")
+	if err != nil {
+		return fmt.Errorf("folder %s cannot be written: %w; choose another --output", dir, cause(err))
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// cause strips operation and path from an error; our own text names them.
+func cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
+
+// stem is the part of a default name before the time: profile- and what is
+// recorded.
+func stem(what string) string {
+	safe := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '-', r == '_':
+			return r
+		}
+		return '_'
+	}, what)
+	if len(safe) > 64 {
+		safe = safe[:64]
+	}
+	if safe == "" {
+		safe = "host"
+	}
+	return "profile-" + safe
+}
+
+// maxSuffix bounds the search for a free name.
+const maxSuffix = 1000
+
+// reserve makes an empty file under a default name in the present folder. If
+// there is such a file, -1, -2 ... comes before the extension.
+func reserve(what string, now time.Time, format string) (output, error) {
+	if format == "" {
+		format = "svg"
+	}
+	base := stem(what) + now.Format("-20060102-150405")
+	for i := range maxSuffix {
+		path := base + extensions[format]
+		if i > 0 {
+			path = base + "-" + strconv.Itoa(i) + extensions[format]
+		}
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return output{}, fmt.Errorf("the present folder cannot be written: %w; choose a file with --output", cause(err))
+		}
+		return output{path: path, format: format, reserved: true}, f.Close()
+	}
+	return output{}, fmt.Errorf("%s and %d more such names are taken; choose a file with --output", base, maxSuffix)
+}
+
+// release removes what reserve made if nothing was written there.
+func (o *output) release() {
+	if !o.reserved {
+		return
+	}
+	if st, err := os.Lstat(o.path); err == nil && st.Mode().IsRegular() && st.Size() == 0 {
+		_ = os.Remove(o.path)
+	}
+}
+
+// written describes an output after the recording: its name and size.
+func (o *output) written() string {
+	if o.path == stdoutPath {
+		return "standard output"
+	}
+	st, err := os.Stat(o.path)
+	if err != nil || !st.Mode().IsRegular() {
+		return o.path
+	}
+	return fmt.Sprintf("%s (%s)", o.path, bytesText(st.Size()))
+}

@@ -1,0 +1,145 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/component/componentstatus"
+	"go.opentelemetry.io/collector/consumer"
+	"go.opentelemetry.io/collector/exporter"
+	"go.opentelemetry.io/collector/exporter/xexporter"
+	"go.opentelemetry.io/collector/pdata/pcommon"
+	"go.opentelemetry.io/collector/pdata/pprofile"
+	"go.opentelemetry.io/collector/receiver"
+	"go.opentelemetry.io/collector/receiver/xreceiver"
+	metricnoop "go.opentelemetry.io/otel/metric/noop"
+	tracenoop "go.opentelemetry.io/otel/trace/noop"
+
+	"github.com/flametel/flametel/cmd/flametel/internal/tally"
+	"github.com/flametel/flametel/cmd/flametel/internal/version"
+)
+
+// pipeline is the receiver, the exporters and what connects them.
+type pipeline struct {
+	receiver  xreceiver.Profiles
+	exporters []xexporter.Profiles
+	// failed gets the first error after which the receiver gives nothing more.
+	failed chan error
+
+	mu    sync.Mutex
+	tally *tally.Tally
+}
+
+// shutdownTime is how long the receiver may take to stop and to deliver its
+// last window.
+const shutdownTime = 30 * time.Second
+
+// newPipeline makes the components; none of them runs yet.
+func newPipeline(ctx context.Context, s *Settings, o *Options, pids []int, outputs []output) (*pipeline, error) {
+	p := &pipeline{failed: make(chan error, 1), tally: tally.New()}
+	telemetry := component.TelemetrySettings{
+		Logger:         newLogger(s.Messages),
+		TracerProvider: tracenoop.NewTracerProvider(),
+		MeterProvider:  metricnoop.NewMeterProvider(),
+		Resource:       pcommon.NewResource(),
+	}
+	build := component.BuildInfo{Command: "flametel", Description: "flametel record", Version: version.Version}
+	for i := range outputs {
+		cfg := o.exporterConfig(s.Exporter, &outputs[i])
+		if err := cfg.Validate(); err != nil {
+			return nil, err
+		}
+		id := component.NewIDWithName(s.Exporter.Type(), outputs[i].path)
+		e, err := s.Exporter.CreateProfiles(ctx, exporter.Settings{ID: id, TelemetrySettings: telemetry, BuildInfo: build}, cfg)
+		if err != nil {
+			return nil, err
+		}
+		p.exporters = append(p.exporters, e)
+	}
+	cfg := o.receiverConfig(s.Receiver, pids)
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	r, err := s.Receiver.CreateProfiles(ctx, receiver.Settings{
+		ID: component.NewID(s.Receiver.Type()), TelemetrySettings: telemetry, BuildInfo: build,
+	}, cfg, p)
+	p.receiver = r
+	return p, err
+}
+
+// start starts the exporters, then the receiver. When one fails, those that run
+// are dropped as the program ends: shut down, they would write files that say
+// there were no samples, over those of an earlier recording.
+func (p *pipeline) start(ctx context.Context) error {
+	for _, e := range p.exporters {
+		if err := e.Start(ctx, p); err != nil {
+			return err
+		}
+	}
+	return p.receiver.Start(ctx, p)
+}
+
+// stop ends sampling and delivers the last window to the exporters.
+func (p *pipeline) stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
+	defer cancel()
+	if err := p.receiver.Shutdown(ctx); err != nil {
+		return fmt.Errorf("end of sampling: %w", err)
+	}
+	return nil
+}
+
+// write makes the exporters write their files.
+func (p *pipeline) write() error {
+	var errs []error
+	for _, e := range p.exporters {
+		errs = append(errs, e.Shutdown(context.Background()))
+	}
+	return errors.Join(errs...)
+}
+
+// Capabilities of the consumer that the receiver feeds.
+func (*pipeline) Capabilities() consumer.Capabilities { return consumer.Capabilities{} }
+
+// ConsumeProfiles hands profiles to all exporters and adds them to the summary.
+func (p *pipeline) ConsumeProfiles(ctx context.Context, profiles pprofile.Profiles) error {
+	profiles.MarkReadOnly()
+	p.mu.Lock()
+	p.tally.Add(profiles)
+	p.mu.Unlock()
+	var errs []error
+	for _, e := range p.exporters {
+		errs = append(errs, e.ConsumeProfiles(ctx, profiles))
+	}
+	return errors.Join(errs...)
+}
+
+// counts returns the samples so far and how many of them were lost.
+func (p *pipeline) counts(kind string) (kept, lost int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := p.tally.Kind(kind)
+	if k.Accounting != nil {
+		lost = k.Accounting.Lost
+	}
+	return k.Total, lost
+}
+
+// GetExtensions makes the pipeline a component.Host without extensions.
+func (*pipeline) GetExtensions() map[component.ID]component.Component { return nil }
+
+// Report is how components tell their status. What they recover from they also
+// log.
+func (p *pipeline) Report(ev *componentstatus.Event) {
+	switch ev.Status() {
+	case componentstatus.StatusPermanentError, componentstatus.StatusFatalError:
+		select {
+		case p.failed <- ev.Err():
+		default:
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/flametel/flametel/cmd/flametel/internal/child"
+	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
+	"github.com/flametel/flametel/receiver"
+)
+
+// recording is the state of one Run.
+type recording struct {
+	*Settings
+	*Options
+	process  string // name of the first process asked for
+	outputs  []output
+	command  *child.Command // nil without one
+	pipeline *pipeline
+	signals  *signals
+
+	began   time.Time
+	elapsed time.Duration
+}
+
+// Run makes a recording and returns the exit code of the program. The error is
+// what the user has to know, if anything went wrong. Options must be valid.
+func Run(ctx context.Context, s *Settings, o *Options) (code int, err error) {
+	r := &recording{Settings: s, Options: o}
+	if err := r.prepare(); err != nil {
+		return r.failed(err)
+	}
+	defer r.releaseOutputs()
+	err = r.start(ctx)
+	defer r.signals.stop()
+	if err != nil {
+		if r.command != nil {
+			r.command.Abandon()
+		}
+		return r.failed(err)
+	}
+	if r.command != nil {
+		if err := r.command.Release(); err != nil {
+			// The recording has nothing to show; leave earlier files alone.
+			return r.failed(errors.Join(err, r.pipeline.stop()))
+		}
+	}
+	return r.finish(r.wait())
+}
+
+// prepare finds what can go wrong before anything is started.
+func (r *recording) prepare() (err error) {
+	if r.process, err = checkProcesses(r.PIDs); err != nil {
+		return err
+	}
+	for _, path := range r.Outputs {
+		if err := checkOutput(path); err != nil {
+			return err
+		}
+		if path == stdoutPath && r.Format == "pprof" && r.StdoutTerminal {
+			return errors.New("pprof is binary and standard output is a terminal; send it to a file")
+		}
+		r.outputs = append(r.outputs, output{path: path, format: r.Format})
+	}
+	if len(r.outputs) > 0 {
+		return nil
+	}
+	out, err := reserve(r.what(r.process), r.Now(), r.Format)
+	if err == nil {
+		r.outputs = []output{out}
+	}
+	return err
+}
+
+func (r *recording) releaseOutputs() {
+	for i := range r.outputs {
+		r.outputs[i].release()
+	}
+}
+
+// start makes the command, which waits, and begins to sample.
+func (r *recording) start(ctx context.Context) (err error) {
+	pids := r.PIDs
+	if len(r.Command) > 0 {
+		if r.command, err = child.Start(r.Command); err != nil {
+			return err
+		}
+		pids = []int{r.command.PID()}
+	}
+	r.signals = watchSignals(r)
+	if r.pipeline, err = newPipeline(ctx, r.Settings, r.Options, pids, r.outputs); err != nil {
+		return err
+	}
+	if err := r.pipeline.start(ctx); err != nil {
+		return err
+	}
+	r.began = time.Now()
+	r.announce()
+	return nil
+}
+
+// failed turns an error of ours into an exit code.
+func (r *recording) failed(err error) (int, error) {
+	var notRun *child.Error
+	switch {
+	case errors.As(err, &notRun):
+		return notRun.Code, err
+	case receiver.IsPrivilegeError(err) && r.pipeline != nil:
+		return CodePrivileges, privilegeText(err, r.Args)
+	case len(r.Command) > 0:
+		return CodeOurs, err
+	}
+	return CodeFailure, err
+}
+
+// outcome is why a recording ended.
+type outcome struct {
+	signal os.Signal // nil if none
+	err    error     // of the receiver
+}
+
+// wait records until the time is over, the command ends, a signal comes or the
+// receiver fails.
+func (r *recording) wait() outcome {
+	var over <-chan time.Time
+	if d := r.duration(); d > 0 {
+		timer := time.NewTimer(time.Until(r.began.Add(d)))
+		defer timer.Stop()
+		over = timer.C
+	}
+	var ended <-chan struct{}
+	if r.command != nil {
+		ended = r.command.Ended()
+	}
+	progress := r.startProgress()
+	defer progress.stop()
+	for {
+		select {
+		case <-over:
+			return outcome{}
+		case <-ended:
+			return outcome{signal: r.signals.now()}
+		case s := <-r.signals.first:
+			return outcome{signal: s}
+		case err := <-r.pipeline.failed:
+			return outcome{err: err}
+		case <-progress.tick():
+			progress.show()
+		}
+	}
+}
+
+// finish stops sampling, writes the files and says what came of it.
+func (r *recording) finish(why outcome) (int, error) {
+	r.elapsed = time.Since(r.began)
+	stopErr := errors.Join(why.err, r.pipeline.stop())
+	// What came until then is written in any case.
+	if err := errors.Join(stopErr, r.pipeline.write()); err != nil {
+		if r.command != nil {
+			r.command.Code()
+		}
+		if len(r.Command) > 0 {
+			return CodeOurs, err
+		}
+		return CodeFailure, err
+	}
+	r.summarize(why.signal)
+	if r.command != nil {
+		return r.awaitCommand(), nil
+	}
+	switch {
+	case why.signal != nil:
+		return signalCode(why.signal), nil
+	case r.pipeline.tally.Kind(r.kind()).Total == 0:
+		return CodeNoSamples, nil
+	}
+	return CodeOK, nil
+}
+
+// awaitCommand returns the exit code of the command, which may outlive its
+// recording.
+func (r *recording) awaitCommand() int {
+	select {
+	case <-r.command.Ended():
+	default:
+		if !r.Quiet {
+			r.Messages.Printf("waiting for %s (process %d) to end", terminal.Clip(r.Command[0], maxName), r.command.PID())
+		}
+	}
+	return r.command.Code()
+}
+
+// kind is the profile kind that the summary is about.
+func (r *recording) kind() string { return r.Types[0] }

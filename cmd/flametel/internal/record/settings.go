@@ -1,0 +1,44 @@
+package record
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"go.opentelemetry.io/collector/exporter/xexporter"
+	"go.opentelemetry.io/collector/receiver/xreceiver"
+
+	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
+)
+
+// Exit codes.
+const (
+	CodeOK         = 0
+	CodeFailure    = 1
+	CodeUsage      = 2
+	CodeNoSamples  = 3
+	CodePrivileges = 4
+	// CodeOurs is CodeFailure where a command's own code is expected.
+	CodeOurs = 125
+	// codeSignal plus its number is for a recording ended by a signal.
+	codeSignal = 128
+)
+
+// Settings are what a recording needs from its surroundings.
+type Settings struct {
+	Messages *terminal.Messages
+	Stdout   io.Writer // for the configuration that PrintConfig writes
+	// StdoutTerminal: standard output is a terminal, unfit for binary data.
+	StdoutTerminal bool
+	// Signals are those that end a recording and those that only a command
+	// gets.
+	Signals <-chan os.Signal
+	// Args is the command line, for messages that repeat it.
+	Args []string
+
+	Receiver xreceiver.Factory
+	Exporter xexporter.Factory
+	// Exit ends the program at once.
+	Exit func(code int)
+	Now  func() time.Time
+}

@@ -1,0 +1,90 @@
+package record
+
+import (
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
+)
+
+// signals watches for signals during a recording.
+type signals struct {
+	// first gets the first signal that ends the recording.
+	first chan os.Signal
+	done  chan struct{}
+	ended sync.WaitGroup
+}
+
+// watchSignals passes every signal on to the command. The first one that ends a
+// recording is reported, the second ends the program at once, whatever it does
+// at the moment.
+func watchSignals(r *recording) *signals {
+	s := &signals{first: make(chan os.Signal, 1), done: make(chan struct{})}
+	s.ended.Go(func() {
+		count := 0
+		for {
+			select {
+			case <-s.done:
+				return
+			case sig := <-r.Signals:
+				r.forward(sig)
+				if !ends(sig) {
+					continue
+				}
+				if count++; count == 1 {
+					s.first <- sig
+					continue
+				}
+				r.releaseOutputs()
+				r.Exit(signalCode(sig))
+			}
+		}
+	})
+	return s
+}
+
+// now returns the signal that ends the recording if it has come, else nil.
+// Ctrl-C comes to the command as well, which may end before we look.
+func (s *signals) now() os.Signal {
+	select {
+	case sig := <-s.first:
+		return sig
+	default:
+		return nil
+	}
+}
+
+// stop ends the watch. It may come without one.
+func (s *signals) stop() {
+	if s == nil {
+		return
+	}
+	close(s.done)
+	s.ended.Wait()
+}
+
+// forward sends a signal to the command, unless it came from the terminal, which
+// sent it to the command as well.
+func (r *recording) forward(sig os.Signal) {
+	if r.command == nil {
+		return
+	}
+	if (sig == syscall.SIGINT || sig == syscall.SIGHUP) && terminal.OwnsInput() {
+		return
+	}
+	r.command.Signal(sig)
+}
+
+// ends reports whether a signal ends a recording; others are only for a command.
+func ends(s os.Signal) bool {
+	return s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGHUP
+}
+
+// signalCode is the exit code after a signal.
+func signalCode(s os.Signal) int {
+	if number, ok := s.(syscall.Signal); ok {
+		return codeSignal + int(number)
+	}
+	return CodeFailure
+}

@@ -1,0 +1,92 @@
+package record
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
+)
+
+// checkProcesses returns the name of the first process, and an error if one of
+// them does not exist.
+func checkProcesses(pids []int) (name string, err error) {
+	for i, pid := range pids {
+		if err := checkProcess(pid); err != nil {
+			return "", err
+		}
+		if i == 0 {
+			name = processName(pid)
+		}
+	}
+	return name, nil
+}
+
+// checkProcess tells a process from a thread: procfs shows both under their
+// numbers.
+func checkProcess(pid int) error {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("process %d does not exist", pid)
+	}
+	if err != nil {
+		return nil // hidden from us; the receiver has the last word
+	}
+	defer func() { _ = f.Close() }()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		group, found := strings.CutPrefix(lines.Text(), "Tgid:")
+		if !found {
+			continue
+		}
+		if leader := strings.TrimSpace(group); leader != strconv.Itoa(pid) {
+			return fmt.Errorf("%d is a thread of process %s; use --pid %s", pid, leader, leader)
+		}
+		break
+	}
+	return nil
+}
+
+// processName is the name of a process, at most 15 bytes of it.
+func processName(pid int) string {
+	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	if err != nil {
+		return strconv.Itoa(pid)
+	}
+	return strings.TrimSuffix(string(comm), "\n")
+}
+
+// what is the name of what is recorded, for a default file name.
+func (o *Options) what(process string) string {
+	switch {
+	case len(o.Command) > 0:
+		return filepath.Base(o.Command[0])
+	case len(o.PIDs) > 0:
+		return process
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return "host"
+	}
+	return host
+}
+
+// maxName is the room for a name in a message, in characters.
+const maxName = 40
+
+// subject says what is recorded, for people.
+func (o *Options) subject(process string) string {
+	switch {
+	case len(o.Command) > 0:
+		return terminal.Clip(shellQuote(o.Command), maxName) + " and its children"
+	case len(o.PIDs) == 1:
+		return fmt.Sprintf("process %d (%s) and its children", o.PIDs[0], terminal.Clip(process, maxName))
+	case len(o.PIDs) > 1:
+		return fmt.Sprintf("%d processes and their children", len(o.PIDs))
+	}
+	return "the whole host"
+}
