@@ -38,20 +38,29 @@ type filePool struct {
 	closed bool
 }
 
-// add takes over an open file.
-func (p *filePool) add(f *os.File, id identity) *pin {
+// add takes over an open file. Like use it keeps the file open until done is
+// called.
+func (p *filePool) add(f *os.File, id identity) (n *pin, done func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := &pin{id: id, file: f}
+	n = &pin{id: id, file: f, refs: 1}
 	if p.closed {
-		n.close()
-		return n
+		return n, func() { p.done(n) }
 	}
 	n.elem = p.lru.PushFront(n)
 	for e := p.lru.Back(); e != nil && p.lru.Len() > p.max; e = p.lru.Back() {
 		p.drop(e.Value.(*pin))
 	}
-	return n
+	return n, func() { p.done(n) }
+}
+
+// done ends a use of n.
+func (p *filePool) done(n *pin) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n.refs--; n.refs == 0 && n.elem == nil {
+		n.close()
+	}
 }
 
 // drop takes n out of the pool; its file is closed as soon as nobody reads it.
@@ -90,13 +99,7 @@ func (p *filePool) use(n *pin) (f *os.File, done func()) {
 	}
 	p.lru.MoveToFront(n.elem)
 	n.refs++
-	return n.file, func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if n.refs--; n.refs == 0 && n.elem == nil {
-			n.close()
-		}
-	}
+	return n.file, func() { p.done(n) }
 }
 
 func (p *filePool) len() int {

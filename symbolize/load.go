@@ -114,13 +114,11 @@ func (s *Symbolizer) loadFile(o *Object) *image {
 			l.file.Close()
 			return &image{reason: ReasonUnreadable}
 		}
-		pin = s.files.add(l.file, l.id)
+		f = l.file
+		pin, done = s.files.add(f, l.id)
 		s.index.mu.Lock()
 		o.pin = pin
 		s.index.mu.Unlock()
-		if f, done = s.files.use(pin); f == nil {
-			return &image{reason: ReasonUnreadable}
-		}
 	}
 	defer done()
 	before, err := identify(f)

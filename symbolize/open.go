@@ -107,7 +107,8 @@ func (x *index) touch(o *Object, from origin) *Object {
 
 // insert adds an object for a file, or takes the one that is there by now.
 func (s *Symbolizer) insert(key objectKey, from origin, f *located) *Object {
-	pin := s.files.add(f.file, f.id)
+	pin, done := s.files.add(f.file, f.id)
+	defer done()
 	x := &s.index
 	x.mu.Lock()
 	defer x.mu.Unlock()

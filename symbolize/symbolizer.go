@@ -126,8 +126,8 @@ func (s *Symbolizer) Stats() Stats {
 	return st
 }
 
-// Close releases all files and caches. Frames stay valid, and addresses that
-// are asked for afterwards have no names.
+// Close releases all files and caches. Frames stay valid. What is asked for
+// afterwards may have a name or not, but no file is kept open any more.
 func (s *Symbolizer) Close() {
 	s.index.mu.Lock()
 	clear(s.index.objects)

@@ -1,0 +1,163 @@
+package symbolize
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flametel/flametel/symbolize/addr"
+)
+
+func copyFile(t testing.TB, from, to string) {
+	t.Helper()
+	b, err := os.ReadFile(from)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(to, b, 0o600)) // keeps the inode of a file that is there
+}
+
+func TestNamesComeFromTheProcessesOwnRoot(t *testing.T) {
+	t.Parallel()
+	inner := functions(t, "-Wl,--build-id=0x01", "inner")
+	proc, root := fakeProc(t)
+	copyFile(t, inner.path, filepath.Join(root, "lib.so"))
+	l := describe(t, filepath.Join(root, "lib.so"))
+	s := New(Options{ProcRoot: proc})
+	defer s.Close()
+	m := l.mapping(base, "/lib.so")
+	assert.Equal(t, "inner", name(one(s, process(s, m), l.at(m, "inner"))))
+}
+
+func TestTheProfilersOwnFileIsUsedOnlyIfTheBuildIDProvesIt(t *testing.T) {
+	t.Parallel()
+	l := functions(t, "-Wl,--build-id=0x0102", "hot")
+	tests := map[string]struct {
+		buildID []byte
+		named   bool
+	}{"equal": {[]byte{1, 2}, true}, "another": {[]byte{1, 3}, false}, "longer": {[]byte{1, 2, 0}, false}, "none": {nil, false}}
+	for test, tt := range tests {
+		proc, _ := fakeProc(t)
+		require.NoError(t, os.RemoveAll(filepath.Join(proc, "7"))) // the process is gone
+		s := New(Options{ProcRoot: proc})
+		m := l.mapping(base, l.path)
+		m.BuildID = tt.buildID
+		f := one(s, process(s, m), l.at(m, "hot"))
+		assert.Equal(t, tt.named, name(f) == "hot", test)
+		assert.Equal(t, !tt.named, f.Reason == ReasonUnreadable, test)
+		s.Close()
+	}
+}
+
+func TestFileThatIsGoneAfterOpen(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"-Wl,--build-id=0x0102", "-Wl,--build-id=none"} {
+		l := functions(t, id, "hot")
+		proc, _ := fakeProc(t)
+		s := New(Options{ProcRoot: proc})
+		m := l.mapping(base, "/lib.so")
+		mapFile(t, proc, m, l.path)
+		p := process(s, m)
+		require.NoError(t, os.Remove(l.path))
+		require.NoError(t, os.RemoveAll(filepath.Join(proc, "7")))
+		assert.Equal(t, "hot", name(one(s, p, l.at(m, "hot"))), id)
+		s.Close()
+	}
+}
+
+func TestSecondRunOfATool(t *testing.T) {
+	t.Parallel()
+	l := functions(t, "-Wl,--build-id=0x0102", "hot")
+	proc, _ := fakeProc(t)
+	s := New(Options{ProcRoot: proc})
+	defer s.Close()
+	m := l.event(base, "/lib.so")
+	mapFile(t, proc, m, l.path)
+	first := process(s, m)
+	require.NoError(t, os.RemoveAll(filepath.Join(proc, "7")))
+	second := s.Open(8, l.event(base+0x100000, "/lib.so"))
+	assert.Same(t, first.Mappings[0].Object, second, "found by its build ID although its process is gone")
+	assert.NotSame(t, second, s.Open(8, l.event(base, "/other/lib.so")), "another path is not trusted")
+}
+
+func TestFileOverwrittenInPlace(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"-Wl,--build-id=none", "-Wl,--build-id"} {
+		alpha, beta := functions(t, id, "alpha"), functions(t, id, "beta")
+		require.Equal(t, alpha.offsets["alpha"], beta.offsets["beta"])
+		proc, root := fakeProc(t)
+		path := filepath.Join(root, "lib.so")
+		copyFile(t, alpha.path, path)
+		old := time.Now().Add(-time.Hour)
+		require.NoError(t, os.Chtimes(path, old, old))
+		inode := describe(t, path)
+		m := inode.mapping(base, "/lib.so")
+		at := inode.at(m, "alpha")
+		s := New(Options{ProcRoot: proc})
+		p := process(s, m)
+		assert.Equal(t, "alpha", name(one(s, p, at)), id)
+		copyFile(t, beta.path, path)
+		require.Equal(t, inode.inode, describe(t, path).inode)
+		q := process(s, m)
+		assert.Equal(t, "beta", name(one(s, q, at)), id)
+		assert.Equal(t, "alpha", name(one(s, p, at)), id)
+		s.Close()
+	}
+}
+
+func TestFileOverwrittenBeforeItWasReadHasNoNames(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"-Wl,--build-id=none", "-Wl,--build-id"} {
+		alpha, beta := functions(t, id, "alpha"), functions(t, id, "beta")
+		proc, root := fakeProc(t)
+		path := filepath.Join(root, "lib.so")
+		copyFile(t, alpha.path, path)
+		old := time.Now().Add(-time.Hour)
+		require.NoError(t, os.Chtimes(path, old, old))
+		l := describe(t, path)
+		m := l.mapping(base, "/lib.so")
+		s := New(Options{ProcRoot: proc})
+		p := process(s, m)
+		copyFile(t, beta.path, path)
+		f := one(s, p, l.at(m, "alpha"))
+		assert.Equal(t, ReasonUnreadable, f.Reason, id)
+		assert.Empty(t, name(f), id)
+		// A process that maps it now gets what it is now.
+		m = describe(t, path).mapping(base, "/lib.so")
+		assert.Equal(t, "beta", name(one(s, process(s, m), l.at(m, "alpha"))), id)
+		s.Close()
+	}
+}
+
+func TestLibrariesThatTakeTurnsAtAnAddress(t *testing.T) {
+	t.Parallel()
+	first, second := functions(t, "", "first"), functions(t, "", "second")
+	proc, root := fakeProc(t)
+	copyFile(t, first.path, filepath.Join(root, "first.so"))
+	copyFile(t, second.path, filepath.Join(root, "second.so"))
+	s := New(Options{ProcRoot: proc})
+	defer s.Close()
+	p := NewProcess(7, 0)
+	at := base + addr.Virtual(first.offsets["first"]) - addr.Virtual(first.mapping(0, "").Offset)
+	assert.Equal(t, ReasonProcessGone, one(s, p, at).Reason)
+	for _, name1 := range []string{"first", "second"} {
+		m := describe(t, filepath.Join(root, name1+".so")).mapping(base, "/"+name1+".so")
+		p = p.With([]Mapped{{Mapping: m, Object: s.Open(7, m)}})
+		assert.Equal(t, name1, name(one(s, p, at)))
+	}
+}
+
+func TestDeletedSuffixOfEvents(t *testing.T) {
+	t.Parallel()
+	l := functions(t, "-Wl,--build-id=0x0102", "hot")
+	proc, _ := fakeProc(t)
+	s := New(Options{ProcRoot: proc})
+	defer s.Close()
+	m := l.event(base, "/memfd:x (deleted)")
+	mapFile(t, proc, m, l.path)
+	f := one(s, process(s, m), l.at(m, "hot"))
+	assert.Equal(t, "hot", name(f))
+	assert.Equal(t, "/memfd:x", f.Module.Path)
+}

@@ -1,0 +1,206 @@
+package symbolize
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/procmap"
+)
+
+// jitFixture is process 7, which is 3 to itself, with generated code at base.
+type jitFixture struct {
+	s    *Symbolizer
+	p    *Process
+	proc string
+	file string // of its perf map
+	c    *clock
+}
+
+func newJIT(t *testing.T) *jitFixture {
+	t.Helper()
+	proc, root := fakeProc(t)
+	require.NoError(t, os.Mkdir(filepath.Join(root, "tmp"), 0o755))
+	status := fmt.Sprintf("Name:\tnode\nUid:\t%[1]d\t%[1]d\t%[1]d\t%[1]d\nNSpid:\t7\t3\n", os.Getuid())
+	require.NoError(t, os.WriteFile(filepath.Join(proc, "7/status"), []byte(status), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(proc, "7/stat"), []byte("7 (node) S"+strings.Repeat(" 1", 40)+"\n"), 0o600))
+	c := &clock{time.Unix(1e9, 0)}
+	s := New(Options{ProcRoot: proc, Now: c.Now})
+	t.Cleanup(s.Close)
+	p := process(s, procmap.Mapping{Start: base, Limit: base + 0x10000})
+	return &jitFixture{s, p, proc, filepath.Join(root, "tmp/perf-3.map"), c}
+}
+
+func (j *jitFixture) write(t *testing.T, text string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(j.file, []byte(text), 0o600))
+	j.c.now = j.c.now.Add(jitInterval)
+}
+
+func (j *jitFixture) at(off addr.Virtual) *Frame { return one(j.s, j.p, base+off) }
+
+func TestGeneratedCode(t *testing.T) {
+	t.Parallel()
+	j := newJIT(t)
+	assert.Equal(t, ReasonNoMap, j.at(5).Reason)
+	j.write(t, "7f0000000000 10 JS:*hot /srv/my app.js:1:15\n7f0000000010 10 Lcom/x/Y;::run\n")
+	f := j.at(5)
+	assert.Equal(t, "JS:*hot /srv/my app.js:1:15", name(f))
+	assert.Equal(t, KindJIT, f.Kind)
+	assert.Equal(t, "[anon]", f.Module.Path)
+	assert.Equal(t, addr.File(base+5), f.Address)
+	frames := j.s.User(j.p, []addr.Virtual{base + 0x10, base + 0x10, base + 0x20}, nil)
+	assert.Equal(t, "Lcom/x/Y;::run", name(frames[0]))
+	assert.Equal(t, "JS:*hot /srv/my app.js:1:15", name(frames[1]))
+	assert.Equal(t, "Lcom/x/Y;::run", name(frames[2]))
+	assert.Same(t, f, j.at(5))
+}
+
+func TestMapIsLookedAtOnceASecond(t *testing.T) {
+	t.Parallel()
+	j := newJIT(t)
+	j.at(5)
+	require.NoError(t, os.WriteFile(j.file, []byte("7f0000000000 10 f\n"), 0o600))
+	j.c.now = j.c.now.Add(jitInterval / 2)
+	assert.Empty(t, name(j.at(5)))
+	j.c.now = j.c.now.Add(jitInterval / 2)
+	assert.Equal(t, "f", name(j.at(5)))
+}
+
+func TestCodeThatIsReplacedKeepsItsOldSamples(t *testing.T) {
+	t.Parallel()
+	j := newJIT(t)
+	text := "7f0000000000 10 first\n7f0000000100 10 stays\n"
+	j.write(t, text)
+	first, stays := j.at(5), j.at(0x105)
+	assert.Equal(t, "first", name(first))
+	j.write(t, text+"7f0000000000 10 second\n")
+	assert.Equal(t, "second", name(j.at(5)))
+	assert.Equal(t, "first", name(first))
+	assert.Same(t, stays, j.at(0x105))
+	j.write(t, "") // truncated
+	assert.Empty(t, name(j.at(5)))
+	assert.Equal(t, ReasonNoMap, j.at(5).Reason)
+}
+
+func TestMapOutlivesItsFile(t *testing.T) {
+	t.Parallel()
+	j := newJIT(t)
+	j.write(t, "7f0000000000 10 f\n")
+	f := j.at(5)
+	require.NoError(t, os.RemoveAll(filepath.Join(j.proc, "7")))
+	j.c.now = j.c.now.Add(time.Minute)
+	assert.Same(t, f, j.at(5))
+	assert.Equal(t, "f", name(j.at(6)))
+}
+
+func TestExecForgetsTheMap(t *testing.T) {
+	t.Parallel()
+	j := newJIT(t)
+	j.write(t, "7f0000000000 10 f\n")
+	assert.Equal(t, "f", name(j.at(5)))
+	require.NoError(t, os.Remove(j.file))
+	same := j.p.With(j.p.Mappings)
+	assert.Equal(t, "f", name(one(j.s, same, base+6)))
+	execed := NewProcess(7, 0).With(j.p.Mappings)
+	assert.Empty(t, name(one(j.s, execed, base+6)))
+}
+
+func TestMapDoesNotNameFiles(t *testing.T) {
+	t.Parallel()
+	l := functions(t, "-Wl,--build-id=0x01", "hot")
+	j := newJIT(t)
+	m := l.mapping(base+0x100000, "/lib.so")
+	mapFile(t, j.proc, m, l.path)
+	j.p = j.p.With([]Mapped{j.p.Mappings[0], {Mapping: m, Object: j.s.Open(7, m)}})
+	j.write(t, "0 ffffffffffffffff evil\n0 7fffffffffffffff evil\n"+fmt.Sprintf("%x 4000000 evil\n", base))
+	assert.Equal(t, "evil", name(j.at(5)))
+	assert.Equal(t, "hot", name(one(j.s, j.p, l.at(m, "hot"))))
+	assert.Empty(t, name(one(j.s, j.p, base+0x50000)), "nor what is in no mapping")
+	assert.Equal(t, uint64(2), j.s.Stats().PerfMapLinesBad)
+}
+
+func TestCodeInAFileThatIsNoELF(t *testing.T) {
+	t.Parallel()
+	j := newJIT(t)
+	file := filepath.Join(t.TempDir(), "memory")
+	require.NoError(t, os.WriteFile(file, make([]byte, 8192), 0o600))
+	info, err := os.Stat(file)
+	require.NoError(t, err)
+	m := procmap.Mapping{Start: base + 0x100000, Limit: base + 0x102000, Inode: inodeOf(info), Path: "/memfd:doublemapper", Deleted: true}
+	mapFile(t, j.proc, m, file)
+	j.p = j.p.With([]Mapped{{Mapping: m, Object: j.s.Open(7, m)}})
+	f := one(j.s, j.p, m.Start+5)
+	assert.Equal(t, ReasonMalformed, f.Reason)
+	assert.Equal(t, KindJIT, f.Kind)
+	j.write(t, fmt.Sprintf("%x 10 generated\n", m.Start))
+	f = one(j.s, j.p, m.Start+5)
+	assert.Equal(t, "generated", name(f))
+	assert.Equal(t, "/memfd:doublemapper", f.Module.Path)
+}
+
+func TestRefusedMapsAreCountedOnce(t *testing.T) {
+	t.Parallel()
+	tests := map[string]func(name string) error{
+		"not_a_regular_file": mkfifo,
+		"older_than_process": func(name string) error {
+			if err := os.WriteFile(name, []byte("7f0000000000 10 evil\n"), 0o600); err != nil {
+				return err
+			}
+			return os.Chtimes(name, time.Unix(1, 0), time.Unix(1, 0))
+		},
+	}
+	for want, plant := range tests {
+		j := newJIT(t)
+		require.NoError(t, plant(j.file))
+		for range 5 {
+			j.c.now = j.c.now.Add(jitInterval)
+			assert.Equal(t, ReasonNoMap, j.at(5).Reason, want)
+		}
+		assert.Equal(t, map[string]uint64{want: 1}, j.s.Stats().PerfMapsRefused)
+	}
+}
+
+func TestHugeMapIsReadInPieces(t *testing.T) {
+	t.Parallel()
+	j := newJIT(t)
+	require.NoError(t, os.WriteFile(j.file, nil, 0o600))
+	require.NoError(t, os.Truncate(j.file, 500<<20))
+	f, err := os.OpenFile(j.file, os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = f.WriteString("\n7f0000000000 10 newest\n")
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+	for range 20 {
+		j.c.now = j.c.now.Add(jitInterval)
+		if name(j.at(5)) != "" {
+			break
+		}
+	}
+	assert.Equal(t, "newest", name(j.at(5)))
+	assert.Equal(t, map[string]uint64{"too_big": 1}, j.s.Stats().PerfMapsRefused)
+	assert.Less(t, j.s.Stats().CacheBytes, int64(1<<20))
+}
+
+func TestMapsAreGivenBackForMemory(t *testing.T) {
+	t.Parallel()
+	j := newJIT(t)
+	var text strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&text, "%x 10 function%d\n", base+addr.Virtual(i*16), i)
+	}
+	j.s.opts.MaxCacheBytes = 50 << 10
+	j.write(t, text.String())
+	assert.Equal(t, "function0", name(j.at(5)))
+	j.s.User(NewProcess(8, 0), nil, nil) // another stack, for which there is no room left
+	assert.Positive(t, j.s.Stats().Evictions)
+	assert.Zero(t, j.s.Stats().CacheBytes)
+	assert.Equal(t, "function1", name(j.at(0x15)), "read again")
+}
