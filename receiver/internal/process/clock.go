@@ -6,9 +6,11 @@ import "golang.org/x/sys/unix"
 
 // bootMinusMono is how far CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC, in
 // nanoseconds: the time that the host was suspended. Start times of processes
-// are in the first, events and samples in the second.
+// are in the first, events and samples in the second. The result is never too
+// small, so what happened before an event also does so in the other clock.
 func bootMinusMono() uint64 {
-	return now(unix.CLOCK_BOOTTIME) - now(unix.CLOCK_MONOTONIC)
+	mono := now(unix.CLOCK_MONOTONIC)
+	return now(unix.CLOCK_BOOTTIME) - mono
 }
 
 func now(clock int32) uint64 {

@@ -56,18 +56,21 @@ type draft struct {
 	mappings []symbolize.Mapped
 }
 
-// lookup finds the process that has the PID now, from procfs if need be.
-func (b *batch) lookup(ev *bpf.Event) *Process {
-	p := b.r.current(ev.PID)
-	if p == nil {
-		p = b.r.learn(ev.PID, 0, ev.Comm)
-		if p.gone {
-			// Older than our first look and ended since: any start fits that
-			// is not after the event.
-			p.startHigh = ev.Nanos + bootMinusMono()
-		}
-		b.r.byPID[ev.PID] = append(b.r.byPID[ev.PID], p)
+// lookup finds the process that has the PID at the time of an event, from
+// procfs if need be.
+func (b *batch) lookup(pid uint32, nanos uint64, comm string) *Process {
+	p := b.r.current(pid)
+	if p != nil {
+		return p
 	}
+	p = b.r.learn(pid, 0, comm)
+	if p.gone {
+		// Older than our first look and ended since, but it was there when
+		// the event happened.
+		p.startHigh = nanos + bootMinusMono()
+		p.endedAt, p.leaderExited = 0, true
+	}
+	b.r.byPID[pid] = append(b.r.byPID[pid], p)
 	return p
 }
 
@@ -88,13 +91,13 @@ func (b *batch) fork(ev *bpf.Event) {
 	}
 	image := symbolize.NewProcess(int(ev.PID), child.startLow)
 	g := &program{}
-	if parent := r.current(ev.ParentPID); parent != nil {
-		b.publishOne(parent)
-		from := parent.running()
-		r.loadFacts(parent, from)
-		g.comm, g.kernel, g.facts = from.comm, from.kernel, from.facts.inherit()
-		image = image.With(slices.Clone(from.image().Mappings))
-	}
+	parent := b.lookup(ev.ParentPID, ev.Nanos, "")
+	b.publishOne(parent)
+	from := parent.running()
+	r.loadFacts(parent, from)
+	g.comm, g.kernel, g.facts = from.comm, from.kernel, from.facts.inherit()
+	image = image.With(slices.Clone(from.image().Mappings))
+	child.gone = parent.gone
 	g.versions = []version{{ev.Nanos, image}}
 	child.programs = []*program{g}
 	r.byPID[ev.PID] = append(r.byPID[ev.PID], child)
@@ -107,7 +110,7 @@ func (b *batch) comm(ev *bpf.Event) {
 	r := b.r
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := b.lookup(ev)
+	p := b.lookup(ev.PID, ev.Nanos, ev.Comm)
 	if !ev.Exec {
 		p.running().rename(ev.Comm)
 		return
@@ -132,7 +135,7 @@ func (b *batch) mmap(ev *bpf.Event) {
 	r := b.r
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p := b.lookup(ev)
+	p := b.lookup(ev.PID, ev.Nanos, "")
 	p.gone = false
 	p.running().facts.mapped(ev.Path)
 	mappings := p.running().image().Mappings

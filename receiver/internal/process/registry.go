@@ -73,6 +73,9 @@ func (r *Registry) Find(pid uint32, start, at uint64, comm string) Snapshot {
 	}
 	p.startLow, p.startHigh = start, start
 	g := p.at(at)
+	if g.comm == "" {
+		g.rename(comm) // better than nothing: the parent was not known either
+	}
 	return Snapshot{Image: g.imageAt(at), Identity: r.identify(p, g), Gone: p.gone}
 }
 
