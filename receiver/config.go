@@ -30,7 +30,8 @@ type Config struct {
 	// the attribute thread.id. Default false.
 	PerThread bool `mapstructure:"per_thread"`
 	// MapEntries is the size of the kernel's sample and stack maps, in entries.
-	// Default 0: by the number of CPUs. At most 16,777,216.
+	// Default 0: enough for every sample of a drain interval to differ. At most
+	// 524,288.
 	MapEntries int `mapstructure:"map_entries"`
 
 	_ struct{} // keyed literals only
@@ -91,7 +92,8 @@ const (
 	maxWindow        = time.Hour
 	minFrequency     = 1
 	maxFrequency     = 9999
-	maxMapEntries    = 1 << 24
+	// maxMapEntries is the largest size that package bpf makes.
+	maxMapEntries = 1 << 19
 	// maxPID is PID_MAX_LIMIT of 64-bit kernels (include/linux/threads.h).
 	maxPID = 1 << 22
 	// maxTargets bounds each list of targets.

@@ -1,7 +1,9 @@
 package receiver
 
 import (
+	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -82,7 +84,7 @@ func TestValidateReportsAll(t *testing.T) {
 	require.NoError(t, err)
 	want := []string{
 		`cpu::frequency: must be between 1 and 9999 Hz, got 0`,
-		`map_entries: must be between 0 and 16777216, got -1`,
+		`map_entries: must be between 0 and 524288, got -1`,
 		`targets::pids::0: must be between 1 and 4194304, got 0`,
 		`targets::pids::2: must be between 1 and 4194304, got -1`,
 		`targets::pids::3: must be between 1 and 4194304, got 4194305`,
@@ -117,7 +119,7 @@ func TestValidateBounds(t *testing.T) {
 		{"drain 0", func(c *Config) { c.DrainInterval = 0 }, "drain_interval: must be between 10ms and 1m0s, got 0s"},
 		{"drain above", func(c *Config) { c.DrainInterval, c.Window = time.Hour, time.Hour }, "drain_interval: must be between 10ms and 1m0s, got 1h0m0s"},
 		{"map entries 1", func(c *Config) { c.MapEntries = 1 }, ""},
-		{"map entries above", func(c *Config) { c.MapEntries = 1<<24 + 1 }, "map_entries: must be between 0 and 16777216, got 16777217"},
+		{"map entries above", func(c *Config) { c.MapEntries = 1<<19 + 1 }, "map_entries: must be between 0 and 524288, got 524289"},
 		{"too many targets", func(c *Config) { c.Targets.PIDs = make([]int, 1025) }, "targets::pids: at most 1024 entries are possible, got 1025"},
 		{"full container ID", func(c *Config) { c.Targets.Cgroups = []string{strings.Repeat("0f", 32)} }, ""},
 		{"too long container ID", func(c *Config) { c.Targets.Cgroups = []string{strings.Repeat("0f", 33)} }, "targets::cgroups::0: must be a path that begins with a slash, or 12 to 64 lower-case hexadecimal digits of a container ID, got \"" + strings.Repeat("0f", 33) + `"`},
@@ -135,4 +137,30 @@ func TestValidateBounds(t *testing.T) {
 			assert.EqualError(t, err, tt.want)
 		})
 	}
+}
+
+// README.md lists every key that the configuration has.
+func TestReadmeListsKeys(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	keys := configKeys(reflect.TypeFor[Config](), "")
+	assert.Len(t, keys, 10)
+	for _, key := range keys {
+		assert.Contains(t, string(readme), "\n| `"+key+"` |")
+	}
+}
+
+// configKeys returns the keys of all settings below a section.
+func configKeys(section reflect.Type, prefix string) (keys []string) {
+	for field := range section.Fields() {
+		tag := field.Tag.Get("mapstructure")
+		switch {
+		case tag == "":
+		case field.Type.Kind() == reflect.Struct:
+			keys = append(keys, configKeys(field.Type, prefix+tag+"::")...)
+		default:
+			keys = append(keys, prefix+tag)
+		}
+	}
+	return keys
 }
