@@ -106,8 +106,7 @@ func TestShortProcessesKeepTheirNames(t *testing.T) {
 	c.waitSamples("out.folded", 500)
 	c.interrupt()
 
-	got := readFolded(t, c.path("out.folded"))
-	assert.Equal(t, got, got.of("spin-short"))
+	got := readFolded(t, c.path("out.folded")).of("spin-short")
 	// Exec, the dynamic loader and exit belong to the process too, but have
 	// nothing of the program on the stack.
 	program := got.with(func(frames []string) bool {
@@ -117,4 +116,24 @@ func TestShortProcessesKeepTheirNames(t *testing.T) {
 	named := got.through("main", "spin_outer", "spin_inner")
 	assert.GreaterOrEqual(t, named.total(), int64(500), "%v", got)
 	assert.GreaterOrEqual(t, share(named, program), 0.95, "%v", got)
+}
+
+// What a process is may change: one that was turned down becomes a target when
+// it runs a program that is.
+func TestProcessBecomesATargetByExec(t *testing.T) {
+	t.Parallel()
+	path := workloads.Burn.Build(t, "burn-exec")
+	c := start(t, pipeline(`{window: 500ms, drain_interval: 100ms, targets: {executables: [burn-exec]}}`))
+	// Busy as a shell for a while, so that it is sampled as one.
+	script := `i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done; exec "$0" 600`
+	cmd := exec.Command("sh", "-c", script, path)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	c.waitSamples("out.folded", 50)
+	c.interrupt()
+	got := readFolded(t, c.path("out.folded"))
+	assert.NotZero(t, got.of("burn-exec").through("main", "heavy", "helper").total(), "%v", got)
 }
