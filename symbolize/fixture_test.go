@@ -56,7 +56,7 @@ func describe(t testing.TB, path string) *library {
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	st := info.Sys().(*syscall.Stat_t)
-	l.inode, l.dev = st.Ino, st.Dev
+	l.inode, l.dev = st.Ino, uint64(st.Dev)
 	return l
 }
 

@@ -33,8 +33,23 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // there, as the program of the process, by its name below the process's root,
 // and, if only a build ID can tell that it is right, by its name here.
 func (s *Symbolizer) locate(o origin) (*located, error) {
-	dir := filepath.Join(s.opts.ProcRoot, itoa(o.pid))
-	m := &o.mapping
+	l, err := s.locateBy(o.pid, &o.mapping)
+	if err == nil {
+		return l, nil
+	}
+	// Nothing can be seen of a process through its first thread once that has
+	// exited; the folders of its other threads are there, though not listed.
+	if tids := procmap.OtherThreads(s.opts.ProcRoot, o.pid); len(tids) > 0 {
+		if l, err := s.locateBy(tids[0], &o.mapping); err == nil {
+			return l, nil
+		}
+	}
+	return nil, fmt.Errorf("open %s of process %d: %w", o.mapping.Path, o.pid, err)
+}
+
+// locateBy is locate through one thread.
+func (s *Symbolizer) locateBy(tid int, m *procmap.Mapping) (*located, error) {
+	dir := filepath.Join(s.opts.ProcRoot, itoa(tid))
 	var errs []error
 	take := func(fd int, err error, mapped bool) *located {
 		if err == nil {
@@ -67,7 +82,7 @@ func (s *Symbolizer) locate(o origin) (*located, error) {
 			return l, nil
 		}
 	}
-	return nil, fmt.Errorf("open %s of process %d: %w", m.Path, o.pid, errors.Join(errs...))
+	return nil, errors.Join(errs...)
 }
 
 // openPath and openBelow return descriptors that cannot be read yet: opening a

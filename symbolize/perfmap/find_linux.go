@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/flametel/flametel/symbolize/procmap"
 )
 
 const (
@@ -54,7 +56,7 @@ func Find(procRoot string, pid int, startNanos uint64) (*File, error) {
 		return nil, ErrNone
 	}
 	st := parseStatus(text)
-	root, err := unix.Openat(dir, "root", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	root, err := openRoot(procRoot, dir, pid)
 	if err != nil {
 		return nil, refusalOf(err)
 	}
@@ -70,6 +72,21 @@ func Find(procRoot string, pid int, startNanos uint64) (*File, error) {
 		}
 	}
 	return nil, first
+}
+
+// openRoot opens the root of a process, through another thread if the first
+// has exited.
+func openRoot(procRoot string, dir, pid int) (int, error) {
+	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC
+	root, err := unix.Openat(dir, "root", flags, 0)
+	if !errors.Is(err, unix.ENOENT) {
+		return root, err
+	}
+	tids := procmap.OtherThreads(procRoot, pid)
+	if len(tids) == 0 {
+		return -1, err
+	}
+	return unix.Openat(dir, filepath.Join("task", strconv.Itoa(tids[0]), "root"), flags, 0)
 }
 
 func refusalOf(err error) error {

@@ -21,11 +21,8 @@ func Read(procRoot string, pid int) ([]Mapping, error) {
 	if len(ms) > 0 || err != nil {
 		return ms, err
 	}
-	for _, tid := range threads(dir) {
-		if tid == strconv.Itoa(pid) {
-			continue
-		}
-		ms, err := readFile(filepath.Join(dir, "task", tid, "maps"))
+	for _, tid := range OtherThreads(procRoot, pid) {
+		ms, err := readFile(filepath.Join(dir, "task", strconv.Itoa(tid), "maps"))
 		if err == nil && len(ms) > 0 {
 			return ms, nil
 		}
@@ -42,12 +39,20 @@ func readFile(name string) ([]Mapping, error) {
 	return Parse(f)
 }
 
-func threads(dir string) []string {
-	d, err := os.Open(filepath.Join(dir, "task"))
+// OtherThreads returns the IDs of some threads of a process, but not its
+// first, whose memory, root and program cannot be seen once it has exited.
+func OtherThreads(procRoot string, pid int) []int {
+	d, err := os.Open(filepath.Join(procRoot, strconv.Itoa(pid), "task"))
 	if err != nil {
 		return nil
 	}
 	defer d.Close()
 	names, _ := d.Readdirnames(maxThreads) // a process that ends meanwhile has none
-	return names
+	var tids []int
+	for _, name := range names {
+		if tid, err := strconv.Atoi(name); err == nil && tid != pid {
+			tids = append(tids, tid)
+		}
+	}
+	return tids
 }
