@@ -34,7 +34,8 @@ var fakeKind = &source.Descriptor{
 	Period:      10101010,
 }
 
-// fakeSource gives 10 kept, 3 idle, 2 filtered and 1 lost sample at each drain.
+// fakeSource gives 10 kept, 3 idle, 2 filtered and 1 lost sample at each drain,
+// and 4 missed ticks.
 type fakeSource struct {
 	startErr, stopErr, closeErr error
 	// onDrain changes what a drain returns.
@@ -67,7 +68,7 @@ func (s *fakeSource) Drain(_ context.Context, w *window.Window) (drainStats, err
 	n := s.drains
 	s.mu.Unlock()
 	w.Add(fakeProcess, fakeKind, window.Thread{Name: "worker"}, fakeStack, 10, []int64{10})
-	w.Tally(fakeKind).Count(window.Counts{Taken: 16, Idle: 3, Filtered: 2, Lost: map[string]uint64{"counts_full": 1}})
+	w.Tally(fakeKind).Count(window.Counts{Taken: 16, Idle: 3, Filtered: 2, Missed: 4, Lost: map[string]uint64{"counts_full": 1}})
 	if s.onDrain != nil {
 		return s.onDrain(n)
 	}

@@ -33,6 +33,7 @@ func recordTally(ctx context.Context, b *metadata.TelemetryBuilder, t *window.Ta
 	b.EbpfProfilerSamplesKept.Add(ctx, int64(t.Kept), with)
 	b.EbpfProfilerSamplesIdle.Add(ctx, int64(t.Idle), with)
 	b.EbpfProfilerSamplesFiltered.Add(ctx, int64(t.Filtered), with)
+	b.EbpfProfilerSamplesMissed.Add(ctx, int64(t.Missed), with)
 	b.EbpfProfilerStacksTruncated.Add(ctx, int64(t.Truncated), with)
 	b.EbpfProfilerFramesNamed.Add(ctx, int64(t.FramesNamed), with)
 	for cause, n := range t.Lost {

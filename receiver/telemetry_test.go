@@ -51,6 +51,7 @@ func TestMetrics(t *testing.T) {
 		assertSum(t, r, "otelcol_ebpf_profiler_samples_kept", 30, kind)
 		assertSum(t, r, "otelcol_ebpf_profiler_samples_idle", 9, kind)
 		assertSum(t, r, "otelcol_ebpf_profiler_samples_filtered", 6, kind)
+		assertSum(t, r, "otelcol_ebpf_profiler_samples_missed", 12, kind)
 		assertSum(t, r, "otelcol_ebpf_profiler_samples_lost", 3, map[string]string{"kind": "cpu", "cause": "counts_full"})
 		assertSum(t, r, "otelcol_ebpf_profiler_stacks_truncated", 0, kind)
 		assertSum(t, r, "otelcol_ebpf_profiler_frames_named", 30, kind)

@@ -36,6 +36,7 @@ type TelemetryBuilder struct {
 	EbpfProfilerSamplesIdle        metric.Int64Counter
 	EbpfProfilerSamplesKept        metric.Int64Counter
 	EbpfProfilerSamplesLost        metric.Int64Counter
+	EbpfProfilerSamplesMissed      metric.Int64Counter
 	EbpfProfilerSamplesTaken       metric.Int64Counter
 	EbpfProfilerSamplesUndelivered metric.Int64Counter
 	EbpfProfilerStacksTruncated    metric.Int64Counter
@@ -129,6 +130,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 	builder.EbpfProfilerSamplesLost, err = builder.meter.Int64Counter(
 		"otelcol_ebpf_profiler_samples_lost",
 		metric.WithDescription("Samples that were taken but could not be kept. [Alpha]"),
+		metric.WithUnit("{sample}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.EbpfProfilerSamplesMissed, err = builder.meter.Int64Counter(
+		"otelcol_ebpf_profiler_samples_missed",
+		metric.WithDescription("Ticks of busy CPUs that never came, because a hypervisor or throttling took the time. They are not part of the samples taken. [Alpha]"),
 		metric.WithUnit("{sample}"),
 	)
 	errs = errors.Join(errs, err)

@@ -29,6 +29,7 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.EbpfProfilerSamplesIdle.Add(context.Background(), 1)
 	tb.EbpfProfilerSamplesKept.Add(context.Background(), 1)
 	tb.EbpfProfilerSamplesLost.Add(context.Background(), 1)
+	tb.EbpfProfilerSamplesMissed.Add(context.Background(), 1)
 	tb.EbpfProfilerSamplesTaken.Add(context.Background(), 1)
 	tb.EbpfProfilerSamplesUndelivered.Add(context.Background(), 1)
 	tb.EbpfProfilerStacksTruncated.Add(context.Background(), 1)
@@ -61,6 +62,9 @@ func TestSetupTelemetry(t *testing.T) {
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualEbpfProfilerSamplesLost(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualEbpfProfilerSamplesMissed(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualEbpfProfilerSamplesTaken(t, testTel,

@@ -158,9 +158,9 @@ func TestHashCollision(t *testing.T) {
 func TestCounts(t *testing.T) {
 	var w Window
 	tally := w.Tally(cpu)
-	tally.Count(Counts{Taken: 10, Idle: 2, Filtered: 3, Lost: map[string]uint64{"counts_full": 1, "none": 0}})
-	tally.Count(Counts{Taken: 1, Lost: map[string]uint64{"counts_full": 1, "stacks_full": 4}})
-	assert.Equal(t, Counts{Taken: 11, Idle: 2, Filtered: 3, Lost: map[string]uint64{"counts_full": 2, "stacks_full": 4}}, tally.Counts)
+	tally.Count(Counts{Taken: 10, Idle: 2, Filtered: 3, Missed: 7, MissedIdle: 8, Lost: map[string]uint64{"counts_full": 1, "none": 0}})
+	tally.Count(Counts{Taken: 1, Missed: 1, MissedIdle: 2, Lost: map[string]uint64{"counts_full": 1, "stacks_full": 4}})
+	assert.Equal(t, Counts{Taken: 11, Idle: 2, Filtered: 3, Missed: 8, MissedIdle: 10, Lost: map[string]uint64{"counts_full": 2, "stacks_full": 4}}, tally.Counts)
 	assert.Equal(t, uint64(6), tally.LostTotal())
 	assert.Same(t, tally, w.Tally(cpu))
 	assert.NotSame(t, tally, w.Tally(reads))
