@@ -2,6 +2,7 @@ package symbolize
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/flametel/flametel/symbolize/addr"
@@ -67,12 +68,15 @@ func (s *Symbolizer) jitFrame(p *Process, m *Mapped, at addr.Virtual, o *Object)
 	bytes := int64(frameBytes)
 	if o != nil {
 		f.Reason = ReasonMalformed
+		if !strings.HasPrefix(o.key.path, "/memfd:") {
+			f.Kind = KindNative // code of a format that we do not know, unless a map names it
+		}
 	}
 	if j.reading != nil {
 		return f // not kept: the name may be known soon
 	}
 	if name, ok := j.reader.Lookup(at); ok {
-		f.Reason = ReasonNone
+		f.Reason, f.Kind = ReasonNone, KindJIT
 		f.Lines = j.lines[name]
 		if f.Lines == nil {
 			if j.lines == nil {

@@ -281,12 +281,11 @@ func TestLiveMapsOfContainers(t *testing.T) {
 	dir := build(t, map[string]string{"a.c": jitProgram}, "gcc -O1 -o prog a.c", "mkdir one two")
 	s := newLive(t)
 	for _, which := range []string{"one", "two"} {
-		script := fmt.Sprintf("mount -t tmpfs x /tmp && exec %s/bin/prog 'names of %s'", filepath.Join(dir, which), which)
 		require.NoError(t, os.MkdirAll(filepath.Join(dir, which, "bin"), 0o755))
 		copyFile(t, filepath.Join(dir, "prog"), filepath.Join(dir, which, "bin/prog"))
 		require.NoError(t, os.Chmod(filepath.Join(dir, which, "bin/prog"), 0o755))
 		// The test's folder is below /tmp, which is hidden inside: open it before.
-		script = fmt.Sprintf("cd %s && mount -t tmpfs x /tmp && exec ./prog 'names of %s'", filepath.Join(dir, which, "bin"), which)
+		script := fmt.Sprintf("cd %s && mount -t tmpfs x /tmp && exec ./prog 'names of %s'", filepath.Join(dir, which, "bin"), which)
 		l := start(t, exec.Command("unshare", "-m", "-p", "-f", "--mount-proc", "--kill-child", "sh", "-c", script))
 		pid := childOf(t, l.pid)
 		f := one(s, opened(t, s, pid), l.at+5)

@@ -80,6 +80,8 @@ func (o *Object) module(start, limit addr.File, offset addr.Offset) *Module {
 // results is the name of its module.
 func classify(m *procmap.Mapping) (kind objectKind, path string) {
 	switch p := m.Path; {
+	case p == "/dev/zero":
+		return objectAnonymous, anonymousPath // a private copy of nothing
 	case m.File():
 		return objectFile, p
 	case p == "[vdso]":

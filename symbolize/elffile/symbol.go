@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // candidate is a symbol that may name code, before the best is chosen.
@@ -103,6 +104,7 @@ func (f *File) readSymbols(dst []candidate, table *Section, c *code) ([]candidat
 	if !f.holds(uint64(table.Offset), table.Size) {
 		return dst, fmt.Errorf("%w: symbols at %#x+%#x in a file of %#x bytes", ErrFormat, table.Offset, table.Size, f.size)
 	}
+	dst = slices.Grow(dst, int(min(table.Size/entry/2, 1<<18)))
 	buf := make([]byte, min(table.Size/entry*entry, symbolChunk))
 	for off, left := uint64(table.Offset), table.Size/entry*entry; left > 0; {
 		b := buf[:min(left, uint64(len(buf)))]

@@ -54,10 +54,10 @@ func (f *File) Symbols() (*Symbols, error) {
 		if !ok {
 			continue
 		}
-		from := len(all)
-		cands, err := f.readSymbols(all, table, &c)
+		cands, err := f.readSymbols(nil, table, &c)
 		if err == nil {
-			names, err = f.loadNames(cands[from:], strs, names)
+			cands = without(cands, all)
+			names, err = f.loadNames(cands, strs, names)
 		}
 		if err != nil {
 			if firstErr == nil {
@@ -65,9 +65,26 @@ func (f *File) Symbols() (*Symbols, error) {
 			}
 			continue
 		}
-		all = cands
+		all = append(all, cands...)
 	}
 	return newSymbols(all, names), firstErr
+}
+
+// without returns cands but for those that stand in have too: .dynsym repeats
+// what .symtab has, and only one of the two names need be held. It sorts have.
+func without(cands, have []candidate) []candidate {
+	if len(have) == 0 {
+		return cands
+	}
+	slices.SortFunc(have, compareRange)
+	return slices.DeleteFunc(cands, func(c candidate) bool {
+		_, found := slices.BinarySearchFunc(have, c, compareRange)
+		return found
+	})
+}
+
+func compareRange(a, b candidate) int {
+	return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.size, b.size), cmp.Compare(a.rank, b.rank))
 }
 
 // symbolTable returns the first table of a type with its string table.
