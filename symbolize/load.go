@@ -93,12 +93,17 @@ func (s *Symbolizer) load(o *Object) *image {
 	if o.kind == objectVDSO {
 		return readImage(bytes.NewReader(o.data), int64(len(o.data)))
 	}
-	img := s.loadFile(o)
-	o.failed.Store(img.reason == ReasonUnreadable)
+	img, err := s.loadFile(o)
+	if err != nil {
+		img = &image{reason: ReasonUnreadable}
+		o.failed.Store(true)
+	}
 	return img
 }
 
-func (s *Symbolizer) loadFile(o *Object) *image {
+// loadFile reads the file of an object. An error is one that another process
+// that maps the file may not have; whatever its contents cause is in the image.
+func (s *Symbolizer) loadFile(o *Object) (*image, error) {
 	s.index.mu.Lock()
 	pin, from := o.pin, o.origin
 	s.index.mu.Unlock()
@@ -108,11 +113,11 @@ func (s *Symbolizer) loadFile(o *Object) *image {
 		// the same file still.
 		l, err := s.locate(from)
 		if err != nil {
-			return &image{reason: ReasonUnreadable}
+			return nil, err
 		}
 		if string(l.buildID) != o.key.buildID || o.key.buildID == "" && !l.id.sameContent(o.key.id) {
 			l.file.Close()
-			return &image{reason: ReasonUnreadable}
+			return nil, errChanged
 		}
 		f = l.file
 		pin, done = s.files.add(f, l.id)
@@ -123,17 +128,19 @@ func (s *Symbolizer) loadFile(o *Object) *image {
 	defer done()
 	before, err := identify(f)
 	if err != nil || o.key.buildID == "" && !before.sameContent(o.key.id) {
-		return &image{reason: ReasonUnreadable}
+		return nil, errChanged
 	}
 	img := readImage(f, before.size)
 	if after, err := identify(f); err != nil || !after.sameContent(before) {
-		return &image{reason: ReasonUnreadable} // it was written to meanwhile
+		return nil, errChanged
 	}
 	if o.key.buildID != "" && img.reason == ReasonNone && img.buildID != o.key.buildID {
-		return &image{reason: ReasonUnreadable}
+		return nil, errChanged
 	}
-	return img
+	return img, nil
 }
+
+var errChanged = errors.New("the file has changed since it was mapped")
 
 // readImage reads an ELF file.
 func readImage(r io.ReaderAt, size int64) *image {
@@ -153,6 +160,9 @@ func readImage(r io.ReaderAt, size int64) *image {
 	}
 	if img.symbols, err = f.Symbols(); err != nil && img.symbols.Len() == 0 {
 		img.reason = ReasonMalformed
+		if errors.Is(err, elffile.ErrTooBig) {
+			img.reason = ReasonUnreadable
+		}
 	}
 	return img
 }

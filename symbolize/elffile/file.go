@@ -18,9 +18,9 @@ var ErrFormat = errors.New("not a usable ELF file")
 var ErrMagic = errors.New("no ELF magic")
 
 const (
-	// maxProgs is PN_XNUM-1, the most that e_phnum can say directly. Real files
-	// have about a dozen; more than this has no loader.
-	maxProgs = 0xfffe
+	// maxProgs is how many program headers the kernel loads: no more than fit
+	// 64 KiB (fs/binfmt_elf.c, load_elf_phdrs). Real files have about a dozen.
+	maxProgs = 64 << 10 / 56
 	// maxSections bounds the section headers to 16 MB. Linked files have some
 	// dozens; only unlinked objects with a section for each function have many.
 	maxSections = 1 << 18

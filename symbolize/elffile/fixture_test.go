@@ -45,6 +45,23 @@ func offsetOf(t *testing.T, path, name string) addr.Offset {
 	return 0
 }
 
+// fileAddress returns the value of a symbol, by what debug/elf says.
+func fileAddress(t *testing.T, path, name string) addr.File {
+	t.Helper()
+	f, err := elf.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	syms, err := f.Symbols()
+	require.NoError(t, err)
+	for _, s := range syms {
+		if s.Name == name {
+			return addr.File(s.Value)
+		}
+	}
+	t.Fatalf("no symbol %s in %s", name, path)
+	return 0
+}
+
 func TestNamesByOffsetWhereverTheLinkerPutTheCode(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -170,6 +187,36 @@ func TestStrippedFilesHaveTheirDynamicSymbols(t *testing.T) {
 	names := named(symbolsOf(t, openFile(t, dir, "stripped")))
 	assert.Contains(t, names, "hot")
 	assert.NotContains(t, names, "hidden")
+}
+
+func TestFilesWithoutSectionHeaders(t *testing.T) {
+	t.Parallel()
+	for _, flags := range []string{"-Wl,--hash-style=gnu", "-Wl,--hash-style=sysv", "-m32 -nostdlib -Wl,--hash-style=gnu"} {
+		dir := build(t, map[string]string{"spin.c": spinSource + "int second(void) { return 2; }"},
+			"gcc -O1 -shared -fPIC "+flags+" -Wl,--build-id=0x07 -o out spin.c")
+		b, err := os.ReadFile(filepath.Join(dir, "out"))
+		require.NoError(t, err)
+		whole, err := New(bytes.NewReader(b), int64(len(b)))
+		require.NoError(t, err)
+		want, _ := symbolsOf(t, whole).Lookup(fileAddress(t, filepath.Join(dir, "out"), "hot"))
+		for _, field := range []int{32, 46, 48, 40, 58, 60} { // e_shoff, e_shentsize, e_shnum of both classes
+			if whole.Is64 == (field == 40 || field >= 58) {
+				b[field], b[field+1] = 0, 0
+			}
+		}
+		f, err := New(bytes.NewReader(b), int64(len(b)))
+		require.NoError(t, err)
+		require.Empty(t, f.Sections)
+		assert.Equal(t, []byte{7}, f.BuildIDs().GNU)
+		s := symbolsOf(t, f)
+		i, ok := s.Lookup(fileAddress(t, filepath.Join(dir, "out"), "hot"))
+		require.True(t, ok, flags)
+		assert.Equal(t, "hot", s.Name(i))
+		start, _ := s.Range(i)
+		wantStart, _ := symbolsOf(t, whole).Range(want)
+		assert.Equal(t, wantStart, start)
+		assert.Contains(t, named(s), "second")
+	}
 }
 
 func TestBuildIDs(t *testing.T) {

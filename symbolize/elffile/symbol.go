@@ -35,9 +35,12 @@ const (
 const sttGNUIFunc = 10 // STT_GNU_IFUNC
 
 const (
-	// MaxSymbols bounds the symbols read from one table. The largest binaries
-	// built (browsers with debug information) have some two million.
-	MaxSymbols = 8 << 20
+	// MaxSymbols bounds the symbols read from one table, maxCandidates those of
+	// them that may name code, which take 24 bytes each while they are sorted.
+	// The largest binaries built (browsers with debug information) have some
+	// two million symbols.
+	MaxSymbols    = 4 << 20
+	maxCandidates = 2 << 20
 	// symbolChunk is how much of a symbol table is in memory at a time.
 	symbolChunk = 96 << 10
 )
@@ -115,6 +118,9 @@ func (f *File) readSymbols(dst []candidate, table *Section, c *code) ([]candidat
 			if s, ok := f.candidate(b, c); ok {
 				dst = append(dst, s)
 			}
+		}
+		if len(dst) > maxCandidates {
+			return dst, fmt.Errorf("more than %d functions: %w", maxCandidates, ErrTooBig)
 		}
 		off += uint64(min(left, uint64(len(buf))))
 		left -= min(left, uint64(len(buf)))

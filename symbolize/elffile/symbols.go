@@ -87,7 +87,8 @@ func compareRange(a, b candidate) int {
 	return cmp.Or(cmp.Compare(a.value, b.value), cmp.Compare(a.size, b.size), cmp.Compare(a.rank, b.rank))
 }
 
-// symbolTable returns the first table of a type with its string table.
+// symbolTable returns the first table of a type with its string table. The
+// dynamic one is found without section headers, too.
 func (f *File) symbolTable(typ elf.SectionType) (table, strs *Section, ok bool) {
 	for i := range f.Sections {
 		s := &f.Sections[i]
@@ -97,6 +98,9 @@ func (f *File) symbolTable(typ elf.SectionType) (table, strs *Section, ok bool) 
 		if strs := &f.Sections[s.Link]; strs.Type == elf.SHT_STRTAB {
 			return s, strs, true
 		}
+	}
+	if typ == elf.SHT_DYNSYM && len(f.Sections) == 0 {
+		return f.dynamicTable()
 	}
 	return nil, nil, false
 }
