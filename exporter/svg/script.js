@@ -506,11 +506,7 @@
 
   function onKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const typing = event.target === input;
-    if (event.key === '/' && !typing) {
-      event.preventDefault();
-      openSearch();
-    } else if (event.key === 'Enter' && typing) {
+    if (event.key === 'Enter' && event.target === input) {
       clearTimeout(pending);
       startSearch(input.value);
     } else if (event.key === 'Escape') {
@@ -518,13 +514,23 @@
     }
   }
 
+  // The character, not the key: so it is not typed into the box that opens, and
+  // keyboards that have it on another key work.
+  function onCharacter(event) {
+    if (event.key !== '/' || event.target === input || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    openSearch();
+  }
+
   // A file of its own owns the window; a copy in a page only what it is asked.
   if (standalone) {
     addEventListener('keydown', onKey);
+    addEventListener('keypress', onCharacter);
     addEventListener('resize', fill);
   } else {
     svg.setAttribute('tabindex', 0);
     svg.addEventListener('keydown', onKey);
+    svg.addEventListener('keypress', onCharacter);
     svg.addEventListener('pointerdown', event => {
       if (event.target !== input) svg.focus({ preventScroll: true });
     });

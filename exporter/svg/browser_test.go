@@ -1,0 +1,190 @@
+//go:build integration
+
+package svg_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// browser is one headless Chromium for all cases of a test.
+type browser struct {
+	ctx context.Context
+}
+
+// startBrowser needs Debian's package chromium.
+func startBrowser(t *testing.T) *browser {
+	t.Helper()
+	opts := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.NoSandbox,
+		chromedp.DisableGPU,
+		chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.UserDataDir(t.TempDir()),
+		chromedp.WindowSize(1200, 900),
+	)
+	alloc, stop := chromedp.NewExecAllocator(t.Context(), opts...)
+	t.Cleanup(stop)
+	ctx, stopBrowser := chromedp.NewContext(alloc)
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(ctx)
+		stopBrowser()
+	})
+	require.NoError(t, chromedp.Do(ctx), "start Chromium; install Debian's package chromium if it is missing")
+	return &browser{ctx}
+}
+
+// tab is a page that fails the test on an exception in script.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+}
+
+func (b *browser) tab(t *testing.T) *tab {
+	t.Helper()
+	ctx, stop := chromedp.NewContext(b.ctx)
+	ctx, stopTimer := context.WithTimeout(ctx, 3*time.Minute)
+	t.Cleanup(func() { stopTimer(); stop() })
+	require.NoError(t, chromedp.Do(ctx))
+	require.NoError(t, chromedp.Listen(ctx, func(ev any) {
+		if e, ok := ev.(*runtime.EventExceptionThrown); ok {
+			t.Errorf("exception in script: %+v", e.ExceptionDetails)
+		}
+	}))
+	tb := &tab{t, ctx}
+	tb.run(chromedp.EmulateViewport(1200, 900))
+	return tb
+}
+
+func (b *tab) run(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.ctx, actions...))
+}
+
+// eval returns what a JavaScript expression gives.
+func eval[T any](b *tab, format string, args ...any) T {
+	b.t.Helper()
+	v, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](fmt.Sprintf(format, args...)))
+	require.NoError(b.t, err)
+	return v
+}
+
+// waitFor waits until a JavaScript expression is true.
+func (b *tab) waitFor(format string, args ...any) {
+	b.t.Helper()
+	expr := fmt.Sprintf(format, args...)
+	b.run(chromedp.Poll[chromedp.Void](expr, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(time.Minute)))
+}
+
+// open loads a file and waits for the interactive layer.
+func (b *tab) open(path string) {
+	b.t.Helper()
+	b.run(chromedp.Navigate("file://" + path))
+	b.waitFor(`document.querySelector('[role=button]') !== null`)
+}
+
+// center returns the middle of a drawn frame, found by its label.
+func (b *tab) center(label string) (x, y float64) {
+	b.t.Helper()
+	at := eval[[]float64](b, `(() => {
+		const text = Array.from(document.querySelectorAll('[data-ft=frames] text')).find(t => t.textContent === %q);
+		if (!text) return [];
+		text.previousElementSibling.scrollIntoView({ block: 'center' });
+		const r = text.previousElementSibling.getBoundingClientRect();
+		return [r.x + r.width / 2, r.y + r.height / 2];
+	})()`, label)
+	require.Len(b.t, at, 2, "a frame with the label %q is drawn", label)
+	return at[0], at[1]
+}
+
+func (b *tab) click(label string) {
+	b.t.Helper()
+	x, y := b.center(label)
+	b.run(chromedp.MouseClickXY(x, y))
+}
+
+// clickControl clicks the button or the tspan with a text.
+func (b *tab) clickControl(text string) {
+	b.t.Helper()
+	at := eval[[]float64](b, `(() => {
+		const e = Array.from(document.querySelectorAll('[role=button] text, tspan')).find(t => t.textContent === %q);
+		e.scrollIntoView({ block: 'center' });
+		const r = e.getBoundingClientRect();
+		return [r.x + r.width / 2, r.y + r.height / 2];
+	})()`, text)
+	b.run(chromedp.MouseClickXY(at[0], at[1]))
+}
+
+func (b *tab) key(keys string) {
+	b.t.Helper()
+	b.run(chromedp.KeyEvent(keys))
+}
+
+// labels returns the labels of all drawn frames.
+func (b *tab) labels() []string {
+	b.t.Helper()
+	return eval[[]string](b, `Array.from(document.querySelectorAll('[data-ft=frames] text')).map(t => t.textContent)`)
+}
+
+func (b *tab) text(part string) string {
+	b.t.Helper()
+	return eval[string](b, `document.querySelector('[data-ft=%s]').textContent`, part)
+}
+
+// searchFor types an expression and returns the line with the result.
+func (b *tab) searchFor(expression string) string {
+	b.t.Helper()
+	if !eval[bool](b, `document.querySelector('input') !== null`) {
+		b.key("/")
+		b.waitFor(`document.querySelector('input') !== null`)
+	}
+	// The value is set at once, as an input method does; typing is a case of
+	// its own.
+	eval[bool](b, `(() => {
+		const input = document.querySelector('input');
+		input.value = %q;
+		document.querySelector('[data-ft=matched]').textContent = '';
+		input.dispatchEvent(new Event('input'));
+		return true;
+	})()`, expression)
+	b.waitFor(`document.querySelector('[data-ft=matched]').textContent !== ''`)
+	return b.text("matched")
+}
+
+// serve returns the address of a page with a content security policy.
+func serve(t *testing.T, policy, contentType, body string) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if policy != "" {
+			w.Header().Set("Content-Security-Policy", policy)
+		}
+		w.Header().Set("Content-Type", contentType)
+		_, _ = w.Write([]byte(body))
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+func tempFile(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	return path
+}
+
+// inline is the file as it stands inside a page.
+func inline(file string) string {
+	_, body, _ := strings.Cut(file, "?>")
+	return body
+}
