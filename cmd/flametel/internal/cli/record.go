@@ -35,7 +35,7 @@ func newRecord(s *record.Settings, code *int) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.VarP(integers{&opts.PIDs}, "pid", "p", "")
+	flags.VarP(pids{&opts.PIDs}, "pid", "p", "")
 	flags.VarP(seconds{&opts.Duration}, "duration", "d", "")
 	flags.VarP(integer{&opts.Frequency}, "frequency", "F", "")
 	flags.StringSliceVar(&opts.Types, "type", opts.Types, "")

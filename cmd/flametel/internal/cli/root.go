@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +38,28 @@ func newRoot(s *record.Settings, code *int) *cobra.Command {
 	})
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, s.Args, err) })
 	root.AddCommand(newRecord(s, code), newVersion())
+	ofOthers := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if cmd != root {
+			ofOthers(cmd, args)
+			return
+		}
+		_, _ = fmt.Fprint(cmd.OutOrStdout(), rootHelp(root))
+	})
 	return root
+}
+
+// rootHelp lists the sub-commands.
+func rootHelp(root *cobra.Command) string {
+	var b strings.Builder
+	b.WriteString("Flametel profiles a Linux host with eBPF and draws flame graphs.\n\nUsage:\n  flametel command [flags]\n\nCommands:\n")
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() || c.Name() == "help" {
+			fmt.Fprintf(&b, "  %-12s %s\n", c.Name(), c.Short)
+		}
+	}
+	b.WriteString("\nStart with: sudo flametel record\nEach command explains itself: flametel record --help\n")
+	return b.String()
 }
 
 // unknownCommand is the error for what is not a sub-command.

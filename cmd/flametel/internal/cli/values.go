@@ -66,11 +66,11 @@ func (i integer) Set(text string) error {
 	return err
 }
 
-// integers is a flag that can be given several times, each with one number or
+// pids is a flag that can be given several times, each with one process ID or
 // several joined by commas.
-type integers struct{ to *[]int }
+type pids struct{ to *[]int }
 
-func (i integers) String() string {
+func (i pids) String() string {
 	if i.to == nil {
 		return ""
 	}
@@ -82,13 +82,13 @@ func (i integers) String() string {
 }
 
 // Type is how help calls such a value.
-func (integers) Type() string { return "number" }
+func (pids) Type() string { return "number" }
 
-func (i integers) Set(text string) error {
+func (i pids) Set(text string) error {
 	for _, part := range strings.Split(text, ",") {
 		n, err := wholeNumber(part)
 		if err != nil {
-			return err
+			return errors.New("must be a process ID, a number; pgrep NAME finds those of a name")
 		}
 		*i.to = append(*i.to, n)
 	}

@@ -95,6 +95,9 @@ func (o *Options) validateSampling() error {
 	if d := o.DrainInterval; d < MinDrain || d > MaxDrain {
 		errs = append(errs, fmt.Errorf("--drain-interval must be between %v and %v, got %v", MinDrain, span(MaxDrain), d))
 	}
+	if len(o.Types) == 0 {
+		errs = append(errs, errors.New("--type must not be empty"))
+	}
 	for _, t := range o.Types {
 		if !slices.Contains(Kinds(), t) {
 			errs = append(errs, fmt.Errorf("--type %q is not one of %s", t, strings.Join(Kinds(), ", ")))

@@ -107,7 +107,7 @@ func (r *recording) failed(err error) (int, error) {
 	switch {
 	case errors.As(err, &notRun):
 		return notRun.Code, err
-	case receiver.IsPrivilegeError(err) && r.pipeline != nil:
+	case r.began.IsZero() && r.pipeline != nil && receiver.IsPrivilegeError(err):
 		return CodePrivileges, privilegeText(err, r.Args)
 	case len(r.Command) > 0:
 		return CodeOurs, err
@@ -152,31 +152,34 @@ func (r *recording) wait() outcome {
 	}
 }
 
-// finish stops sampling, writes the files and says what came of it.
+// finish stops sampling, writes the files and says what came of it. What was
+// recorded before a failure is written as well.
 func (r *recording) finish(why outcome) (int, error) {
 	r.elapsed = time.Since(r.began)
-	stopErr := errors.Join(why.err, r.pipeline.stop())
-	// What came until then is written in any case.
-	if err := errors.Join(stopErr, r.pipeline.write()); err != nil {
-		if r.command != nil {
-			r.command.Code()
-		}
-		if len(r.Command) > 0 {
-			return CodeOurs, err
-		}
-		return CodeFailure, err
+	stopErr := r.pipeline.stop()
+	writeErr := r.pipeline.write()
+	if writeErr == nil {
+		r.summarize(why.signal)
 	}
-	r.summarize(why.signal)
+	code := r.code(why)
 	if r.command != nil {
-		return r.awaitCommand(), nil
+		code = r.awaitCommand()
 	}
+	if err := errors.Join(why.err, stopErr, writeErr); err != nil {
+		return r.failed(err)
+	}
+	return code, nil
+}
+
+// code is the exit code of a recording that was written.
+func (r *recording) code(why outcome) int {
 	switch {
 	case why.signal != nil:
-		return signalCode(why.signal), nil
+		return signalCode(why.signal)
 	case r.pipeline.tally.Kind(r.kind()).Total == 0:
-		return CodeNoSamples, nil
+		return CodeNoSamples
 	}
-	return CodeOK, nil
+	return CodeOK
 }
 
 // awaitCommand returns the exit code of the command, which may outlive its

@@ -15,7 +15,7 @@ const (
 	// summary fits a terminal of 80 columns.
 	maxFunction = 62
 	// maxCauses is how many causes of loss are named.
-	maxCauses = 3
+	maxCauses = 2
 )
 
 // summarize writes the summary, at most eight lines.
@@ -39,7 +39,11 @@ func (r *recording) summary(interrupted os.Signal) []string {
 	if a := k.Accounting; a != nil && a.Taken > 0 {
 		lines = append(lines, losses(a))
 	}
-	for _, s := range k.Top(topFunctions) {
+	top := k.Top(topFunctions)
+	if len(top) > 0 {
+		lines[len(lines)-1] += "; top by self time:"
+	}
+	for _, s := range top {
 		lines = append(lines, fmt.Sprintf("%7s  %-7s  %s", percent(s.Self, k.Total), s.Kind, terminal.Clip(s.Name, maxFunction)))
 	}
 	return append(lines, r.wrote(interrupted))
@@ -66,38 +70,48 @@ func (r *recording) totals(k *tally.Kind) string {
 
 // losses is the line about what is not in the files.
 func losses(a *tally.Accounting) string {
-	text := fmt.Sprintf("%s of %s taken lost", grouped(a.Lost), counted(a.Taken, "sample", "samples"))
+	text := fmt.Sprintf("%s of %s lost", grouped(a.Lost), counted(a.Taken, "sample", "samples"))
 	if a.Lost > 0 {
-		text += " (" + percent(a.Lost, a.Taken) + ")"
+		text += " (" + percent(a.Lost, a.Taken) + ")" + causes(a.LostBy())
 	}
-	var causes []string
-	for i, l := range a.LostBy() {
-		if i == maxCauses {
-			causes = append(causes, "others")
-			break
+	var others []string
+	for _, o := range []struct {
+		n    int64
+		text string
+	}{
+		{a.Idle, "idle"}, {a.Filtered, "of other processes"}, {a.Missed, "never taken"},
+	} {
+		if o.n > 0 {
+			others = append(others, grouped(o.n)+" "+o.text)
 		}
-		causes = append(causes, fmt.Sprintf("%s %s", terminal.Clip(l.Cause, maxName), grouped(l.Count)))
 	}
-	if len(causes) > 0 {
-		text += ": " + strings.Join(causes, ", ")
-	}
-	if a.Missed > 0 {
-		text += fmt.Sprintf("; %s missed", counted(a.Missed, "timer tick", "timer ticks"))
-	}
-	if a.Idle > 0 {
-		text += fmt.Sprintf("; %s of idle CPUs left out", grouped(a.Idle))
-	}
-	if a.Filtered > 0 {
-		text += fmt.Sprintf("; %s of other processes", grouped(a.Filtered))
+	if len(others) > 0 {
+		text += "; " + strings.Join(others, ", ")
 	}
 	return text
+}
+
+// causes lists why samples were lost.
+func causes(losses []tally.Loss) string {
+	var list []string
+	for i, l := range losses {
+		if i == maxCauses {
+			list = append(list, "...")
+			break
+		}
+		list = append(list, fmt.Sprintf("%s %s", terminal.Clip(l.Cause, maxName), grouped(l.Count)))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(list, ", ")
 }
 
 // reason says why there are no samples.
 func reason(a *tally.Accounting) string {
 	switch {
 	case a == nil || a.Taken == 0:
-		return "none was taken; was what you record using a CPU at all?"
+		return "none was taken in this time"
 	case a.Lost > 0:
 		return "what was taken was lost"
 	case a.Filtered > 0:
