@@ -18,15 +18,9 @@ type jitState struct {
 	looked  time.Time
 	refused error
 	bad     uint64 // malformed lines that are counted already
-	frames  map[jitKey]*Frame
+	frames  map[addr.Virtual]*Frame
 	lines   map[string][]Line
-	modules map[addr.Virtual]*Module
-}
-
-// jitKey tells code in memory from code at the same place in another mapping.
-type jitKey struct {
-	at     addr.Virtual
-	module *Module
+	modules map[addr.Virtual]*Module // by start
 }
 
 func (j *jitState) release() {
@@ -46,12 +40,10 @@ func (s *Symbolizer) jitFrame(p *Process, m *Mapped, at addr.Virtual, o *Object)
 	j := p.jit
 	j.held.used = s.tick
 	s.refreshJIT(p, j)
-	module := s.jitModule(j, m)
-	key := jitKey{at, module}
-	if f := j.frames[key]; f != nil {
+	if f := j.frames[at]; f != nil && f.Module.Path == m.Object.key.path {
 		return f
 	}
-	f := &Frame{Kind: KindJIT, Module: module, Address: addr.File(at), Reason: ReasonNoMap}
+	f := &Frame{Kind: KindJIT, Module: s.jitModule(j, m, at), Address: addr.File(at), Reason: ReasonNoMap}
 	bytes := int64(frameBytes)
 	if o != nil {
 		f.Reason = ReasonMalformed
@@ -75,17 +67,19 @@ func (s *Symbolizer) jitFrame(p *Process, m *Mapped, at addr.Virtual, o *Object)
 		}
 	}
 	if j.frames == nil {
-		j.frames = make(map[jitKey]*Frame)
+		j.frames = make(map[addr.Virtual]*Frame)
 	}
-	j.frames[key] = f
+	j.frames[at] = f
 	s.hold(&j.held, j, bytes)
 	return f
 }
 
-// jitModule returns the module of a mapping of generated code.
-func (s *Symbolizer) jitModule(j *jitState, m *Mapped) *Module {
+// jitModule returns the module of a mapping of generated code. Runtimes grow
+// and shrink theirs all the time: the module stays the same as long as it has
+// the address.
+func (s *Symbolizer) jitModule(j *jitState, m *Mapped, at addr.Virtual) *Module {
 	mod := j.modules[m.Start]
-	if mod != nil && mod.Limit == addr.File(m.Limit) {
+	if mod != nil && addr.File(at) < mod.Limit && mod.Path == m.Object.key.path {
 		return mod
 	}
 	if j.modules == nil {

@@ -90,6 +90,23 @@ func TestCodeThatIsReplacedKeepsItsOldSamples(t *testing.T) {
 	assert.Equal(t, ReasonNoMap, j.at(5).Reason)
 }
 
+func TestMemoryThatGrowsKeepsItsFrames(t *testing.T) {
+	t.Parallel()
+	j := newJIT(t)
+	j.write(t, "7f0000000000 20000 f\n")
+	f := j.at(5)
+	m := j.p.Mappings[0]
+	m.Limit += 0x10000
+	j.p = j.p.With([]Mapped{m})
+	assert.Same(t, f, j.at(5))
+	assert.Same(t, f.Module, j.at(6).Module)
+	assert.Equal(t, addr.File(m.Limit), j.at(0x10005).Module.Limit)
+	m.Limit -= 0x18000
+	j.p = j.p.With([]Mapped{m})
+	assert.Same(t, f, j.at(5))
+	assert.Equal(t, ReasonNoMapping, j.at(0x10005).Reason)
+}
+
 func TestMapOutlivesItsFile(t *testing.T) {
 	t.Parallel()
 	j := newJIT(t)

@@ -68,13 +68,12 @@ func (s *Symbolizer) finishJIT(j *jitState, r jitResult) {
 	if !r.changed {
 		return
 	}
-	for key, f := range j.frames {
-		at := key.at
+	for at, f := range j.frames {
 		if f.Reason == ReasonNone && j.reader.Same(at, f.Lines[0].Name) {
 			continue
 		}
 		if _, ok := j.reader.Lookup(at); ok || f.Reason == ReasonNone {
-			delete(j.frames, key)
+			delete(j.frames, at)
 			s.hold(&j.held, j, -frameBytes)
 		}
 	}
