@@ -27,8 +27,15 @@ var _ = flag.Bool("update", false, "write the golden files")
 // called as flametel.
 const behaviourVariable = "FLAMETEL_TEST_BEHAVIOUR"
 
+// realReceiver is the behaviour of the receiver that samples this host.
+const realReceiver = "real"
+
 func TestMain(m *testing.M) {
-	if b, ok := behaviours()[os.Getenv(behaviourVariable)]; ok {
+	behaviour := os.Getenv(behaviourVariable)
+	if behaviour == realReceiver {
+		os.Exit(Main(os.Args))
+	}
+	if b, ok := behaviours()[behaviour]; ok {
 		os.Exit(Run(os.Args, fakereceiver.NewFactory(b)))
 	}
 	if len(os.Args) > 1 && os.Args[1] == child.ExecName {

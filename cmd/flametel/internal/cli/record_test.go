@@ -163,7 +163,7 @@ func TestPrivileges(t *testing.T) {
 	if os.Geteuid() == 0 {
 		assert.Contains(t, p.stderr.String(), refused+"in a container, start it with: --privileged --pid=host, or ")
 	} else {
-		assert.Equal(t, refused+"run: sudo flametel record -o out.svg -- touch 'a b'\n", p.stderr.String())
+		assert.Equal(t, refused+"run: sudo "+p.Path+" record -o out.svg -- touch 'a b'\n", p.stderr.String())
 	}
 }
 

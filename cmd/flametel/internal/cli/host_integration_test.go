@@ -1,0 +1,238 @@
+//go:build integration
+
+package cli
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/pprof/profile"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flametel/flametel/internal/workloads"
+)
+
+// folded reads folded text: stacks and counts.
+func folded(t *testing.T, text string) map[string]int64 {
+	t.Helper()
+	stacks := map[string]int64{}
+	for line := range strings.Lines(text) {
+		cut := strings.LastIndexByte(line, ' ')
+		require.Positive(t, cut, "%q", line)
+		n, err := strconv.ParseInt(strings.TrimSpace(line[cut:]), 10, 64)
+		require.NoError(t, err, "%q", line)
+		stacks[line[:cut]] += n
+	}
+	return stacks
+}
+
+func sum(stacks map[string]int64) (n int64) {
+	for _, count := range stacks {
+		n += count
+	}
+	return n
+}
+
+// number reads a number that the summary says in the words of a pattern.
+func (p *program) number(pattern string) int64 {
+	p.t.Helper()
+	match := regexp.MustCompile(pattern).FindStringSubmatch(p.stderr.String())
+	if match == nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(strings.ReplaceAll(match[1], ",", ""), 10, 64)
+	require.NoError(p.t, err)
+	return n
+}
+
+func (p *program) samples() int64 { return p.number(`(?m)^([0-9,]+) samples? in `) }
+
+// All outputs of one recording hold the same samples.
+func TestHostInAllFormats(t *testing.T) {
+	t.Parallel()
+	workloads.Start(t, workloads.Burn.Build(t, "burn-formats"), "600")
+	p := flametel(t, realReceiver, "record", "-d", "2",
+		"-o", "out.svg", "-o", "out.folded", "-o", "out.pb.gz", "-o", "out.speedscope.json")
+	require.Zero(t, p.run(), "%s", p.stderr.String())
+	total := p.samples()
+	assert.Positive(t, total)
+	assert.Equal(t, total, sum(folded(t, p.file("out.folded"))))
+	assert.Equal(t, total, pprofTotal(t, p.file("out.pb.gz")))
+	assert.Equal(t, total, speedscopeTotal(t, p.file("out.speedscope.json")))
+	assertXML(t, p.file("out.svg"))
+	assert.Regexp(t, `(?m)^[0-9,]+ of [0-9,]+ samples lost`, p.stderr.String())
+	assert.Regexp(t, `[0-9.]+ of 99 Hz achieved`, p.stderr.String())
+	assert.LessOrEqual(t, strings.Count(p.stderr.String(), "\n"), 1+8)
+}
+
+func pprofTotal(t *testing.T, data string) (total int64) {
+	t.Helper()
+	unzipped, err := gzip.NewReader(strings.NewReader(data))
+	require.NoError(t, err)
+	prof, err := profile.Parse(unzipped)
+	require.NoError(t, err)
+	require.NoError(t, prof.CheckValid())
+	for _, s := range prof.Sample {
+		total += s.Value[0]
+	}
+	return total
+}
+
+func speedscopeTotal(t *testing.T, data string) (total int64) {
+	t.Helper()
+	var file struct {
+		Profiles []struct{ Weights []int64 }
+	}
+	require.NoError(t, json.Unmarshal([]byte(data), &file))
+	for _, p := range file.Profiles {
+		for _, w := range p.Weights {
+			total += w
+		}
+	}
+	return total
+}
+
+func assertXML(t *testing.T, text string) {
+	t.Helper()
+	for d := xml.NewDecoder(strings.NewReader(text)); ; {
+		_, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return
+		}
+		require.NoError(t, err)
+	}
+}
+
+func TestOnlyTheProcessAskedFor(t *testing.T) {
+	t.Parallel()
+	pid := workloads.Start(t, workloads.Burn.Build(t, "burn-asked"), "600")
+	workloads.Start(t, workloads.Burn.Build(t, "burn-other"), "600")
+	p := flametel(t, realReceiver, "record", "-d", "2", "-F", "499", "-o", "-", "-p", strconv.Itoa(pid))
+	require.Zero(t, p.run(), "%s", p.stderr.String())
+	stacks := folded(t, p.stdout.String())
+	assert.Equal(t, p.samples(), sum(stacks))
+	for stack := range stacks {
+		assert.True(t, strings.HasPrefix(stack, "burn-asked;"), "%s", stack)
+	}
+	assert.Contains(t, p.stderr.String(), "recording process "+strconv.Itoa(pid)+" (burn-asked) and its children at 499 Hz for 2 s")
+	assert.Regexp(t, `  user     helper\n`, p.stderr.String())
+}
+
+// A command uses a known amount of CPU time, so the number of samples is known.
+func TestCommandIsSampledFromItsFirstInstruction(t *testing.T) {
+	t.Parallel()
+	const frequency, cpuSeconds = 997, 0.5
+	burn := workloads.Burn.Build(t, "burn-command")
+	p := flametel(t, realReceiver, "record", "-F", strconv.Itoa(frequency), "-o", "out.folded", "--", burn, "0.5")
+	require.Zero(t, p.run(), "%s", p.stderr.String())
+	assert.Contains(t, p.stdout.String(), "rounds ", "the command's own output")
+	stacks := folded(t, p.file("out.folded"))
+	var named int64
+	for stack, n := range stacks {
+		assert.True(t, strings.HasPrefix(stack, "burn-command;"), "%s", stack)
+		if strings.Contains(stack, ";main;heavy;helper") || strings.Contains(stack, ";main;light;helper") {
+			named += n
+		}
+	}
+	missed := p.number(` ([0-9,]+) never taken`)
+	assert.GreaterOrEqual(t, float64(named+missed), 0.8*frequency*cpuSeconds, "%s", p.stderr.String())
+}
+
+// The children of a command are recorded, however short they live.
+func TestChildrenOfACommand(t *testing.T) {
+	t.Parallel()
+	burn := workloads.Burn.Build(t, "burn-child")
+	p := flametel(t, realReceiver, "record", "-F", "499", "-o", "out.folded", "--",
+		"sh", "-c", `for i in 1 2 3 4 5; do "$0" 0.1 >/dev/null; done; exit 6`, burn)
+	assert.Equal(t, 6, p.run(), "%s", p.stderr.String())
+	var ofChildren int64
+	for stack, n := range folded(t, p.file("out.folded")) {
+		assert.Regexp(t, `^(sh|burn-child);`, stack)
+		if strings.HasPrefix(stack, "burn-child;") {
+			ofChildren += n
+		}
+	}
+	assert.Positive(t, ofChildren)
+}
+
+func TestInterruptUnderLoad(t *testing.T) {
+	t.Parallel()
+	burn := workloads.Burn.Build(t, "burn-load")
+	for range 2 * runtime.NumCPU() {
+		workloads.Start(t, burn, "600")
+	}
+	p := flametel(t, realReceiver, "record", "-F", "999", "-o", "out.svg", "-o", "out.folded")
+	p.begin()
+	time.Sleep(2500 * time.Millisecond)
+	require.NoError(t, p.Process.Signal(syscall.SIGINT))
+	assert.Equal(t, 130, p.end())
+	assert.Contains(t, p.stderr.String(), "interrupted after ")
+	assertXML(t, p.file("out.svg"))
+	assert.Equal(t, p.samples(), sum(folded(t, p.file("out.folded"))))
+	assert.Positive(t, p.samples())
+}
+
+// A process that sleeps gives no samples, and the reason.
+func TestSleepingProcessHasNoSamples(t *testing.T) {
+	t.Parallel()
+	pid := workloads.Start(t, "/bin/sleep", "600")
+	p := flametel(t, realReceiver, "record", "-d", "0.5", "-o", "out.svg", "-p", strconv.Itoa(pid))
+	assert.Equal(t, 3, p.run(), "%s", p.stderr.String())
+	assert.Contains(t, p.stderr.String(), "no samples: what you record did not use a CPU\n")
+	assert.Contains(t, p.file("out.svg"), "not asked for")
+}
+
+func TestWithoutPrivileges(t *testing.T) {
+	t.Parallel()
+	const nobody = 65534
+	// Others can reach neither the test program nor the folders of a test.
+	dir, err := os.MkdirTemp("", "flametel-nobody-")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(t, os.Chown(dir, nobody, nobody))
+	p := flametel(t, realReceiver, "record", "-d", "1")
+	p.Dir, p.Path = dir, filepath.Join(dir, "flametel")
+	self, err := os.ReadFile("/proc/self/exe")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(p.Path, self, 0o755))
+	require.NoError(t, os.Chown(p.Path, nobody, nobody))
+	p.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+
+	assert.Equal(t, 4, p.run())
+	assert.Regexp(t, `^flametel: .*operation not permitted; missing CAP_BPF, CAP_PERFMON: run as root.*; run: sudo `+
+		regexp.QuoteMeta(p.Path)+` record -d 1\n$`, p.stderr.String())
+	assert.Equal(t, []string{"flametel"}, p.files(), "no file under the default name")
+}
+
+// What --print-config prints is a configuration that our collector takes.
+func TestCollectorTakesThePrintedConfiguration(t *testing.T) {
+	t.Parallel()
+	otelcol := filepath.Join("..", "..", "..", "..", "bin", "otelcol")
+	require.FileExists(t, otelcol, "make build makes it")
+	for _, args := range [][]string{
+		nil,
+		{"-p", "1", "-d", "5m", "-F", "49", "-o", "a b$c.svg", "-o", "-", "--title", `"x": {y} # z`, "--no-annotations"},
+		{"--", "/usr/bin/nginx[1]", "-g"},
+	} {
+		p := flametel(t, realReceiver, append([]string{"record", "--print-config"}, args...)...)
+		require.Zero(t, p.run(), "%s", p.stderr.String())
+		config := filepath.Join(t.TempDir(), "collector.yaml")
+		require.NoError(t, os.WriteFile(config, []byte(p.stdout.String()), 0o600))
+		out, err := exec.Command(otelcol, "validate", "--config", config).CombinedOutput()
+		assert.NoError(t, err, "%s\n%s", out, p.stdout.String())
+	}
+}

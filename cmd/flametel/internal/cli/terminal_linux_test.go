@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// screen is a pseudo-terminal with a program in its foreground.
+type screen struct {
+	*program
+	keys *os.File
+	text lockedBuffer
+	read chan struct{}
+}
+
+// onTerminal starts a program on a terminal of 60 columns of its own.
+func onTerminal(t *testing.T, p *program) *screen {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	require.NoError(t, err)
+	require.NoError(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
+	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	require.NoError(t, err)
+	require.NoError(t, unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 60}))
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	require.NoError(t, err)
+	p.Stdin, p.Stdout, p.Stderr = slave, slave, slave
+	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	require.NoError(t, p.Start())
+	require.NoError(t, slave.Close())
+
+	term := &screen{program: p, keys: master, read: make(chan struct{})}
+	go func() {
+		defer close(term.read)
+		_, _ = io.Copy(&term.text, master) // ends with EIO when the last process closes it
+	}()
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		_ = master.Close()
+		<-term.read
+	})
+	return term
+}
+
+func (term *screen) awaitScreen(text string) {
+	term.t.Helper()
+	require.Eventually(term.t, func() bool { return strings.Contains(term.text.String(), text) }, patience, tick,
+		"waiting for %q", text)
+}
+
+func (term *screen) press(key string) {
+	term.t.Helper()
+	_, err := term.keys.WriteString(key)
+	require.NoError(term.t, err)
+}
+
+const controlC = "\x03"
+
+func TestProgressOnATerminal(t *testing.T) {
+	t.Parallel()
+	term := onTerminal(t, flametel(t, "early", "record", "-o", "out.svg"))
+	term.awaitScreen("\r\x1b[K1 s of 30 s: 100 samples, 0 lost")
+	term.awaitScreen("\r\x1b[K2 s of 30 s: 100 samples, 0 lost")
+	term.press(controlC)
+	assert.Equal(t, 130, term.end())
+	<-term.read
+	shown := term.text.String()
+	_, last, _ := strings.Cut(shown, "2 s of 30 s: 100 samples, 0 lost")
+	assert.Contains(t, last, "\r\x1b[K100 samples in ", "the summary stands in its place")
+	assert.Contains(t, shown, "interrupted after ")
+}
+
+func TestNoProgressWithQuiet(t *testing.T) {
+	t.Parallel()
+	term := onTerminal(t, flametel(t, "early", "record", "-q", "-d", "1.2", "-o", "out.svg"))
+	assert.Zero(t, term.end())
+	<-term.read
+	assert.Empty(t, term.text.String())
+}
+
+// The terminal sends Ctrl-C to the command as well; it must not get it twice, nor
+// be disturbed by a progress line.
+func TestControlCReachesACommandOnce(t *testing.T) {
+	t.Parallel()
+	term := onTerminal(t, flametel(t, "early", "record", "-o", "out.svg", "--", "sh", "-c", `
+		trap 'echo interrupt' INT
+		trap 'echo over; exit 4' USR2
+		echo ready
+		while :; do sleep 0.05; done`))
+	term.awaitScreen("ready")
+	term.press(controlC)
+	term.awaitScreen("interrupt\r\n")
+	term.awaitScreen("waiting for sh (process ")
+	require.NoError(t, term.Process.Signal(syscall.SIGUSR2))
+	assert.Equal(t, 4, term.end())
+	<-term.read
+	shown := term.text.String()
+	assert.Equal(t, 1, strings.Count(shown, "interrupt\r\n"), "%s", shown)
+	assert.NotContains(t, shown, "\x1b[K", "no progress line")
+}
+
+func TestBinaryDataDoesNotGoToATerminal(t *testing.T) {
+	t.Parallel()
+	term := onTerminal(t, flametel(t, "early", "record", "-d", "0.1", "-o", "-", "-f", "pprof"))
+	assert.Equal(t, 1, term.end())
+	<-term.read
+	assert.Equal(t, "flametel: pprof is binary and standard output is a terminal; send it to a file\r\n", term.text.String())
+}
