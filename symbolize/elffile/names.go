@@ -17,7 +17,7 @@ const (
 	nameGuess = 96
 	// maxNameBytes bounds the names held for one file, so that an offset fits
 	// 32 bits with room.
-	maxNameBytes = 128 << 20
+	maxNameBytes = 64 << 20
 )
 
 // nameReader copies names out of one string table. Names may share their tails

@@ -40,7 +40,7 @@ const (
 	// The largest binaries built (browsers with debug information) have some
 	// two million symbols.
 	MaxSymbols    = 4 << 20
-	maxCandidates = 2 << 20
+	maxCandidates = 1 << 20
 	// symbolChunk is how much of a symbol table is in memory at a time.
 	symbolChunk = 96 << 10
 )
