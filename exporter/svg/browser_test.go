@@ -4,6 +4,7 @@ package svg_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -31,18 +32,37 @@ func startBrowser(t *testing.T) *browser {
 		chromedp.DisableGPU,
 		chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-component-update", true),
-		chromedp.UserDataDir(t.TempDir()),
 		chromedp.WindowSize(1200, 900),
 	)
-	alloc, stop := chromedp.NewExecAllocator(t.Context(), opts...)
-	t.Cleanup(stop)
-	ctx, stopBrowser := chromedp.NewContext(alloc)
-	t.Cleanup(func() {
-		_ = chromedp.Cancel(ctx)
-		stopBrowser()
-	})
-	require.NoError(t, chromedp.Do(ctx), "start Chromium; install Debian's package chromium if it is missing")
-	return &browser{ctx}
+	var err error
+	for range 3 {
+		var ctx context.Context
+		if ctx, err = launch(t, opts); err == nil {
+			return &browser{ctx}
+		}
+	}
+	require.NoError(t, err, "start Chromium; install Debian's package chromium if it is missing")
+	return nil
+}
+
+// launch starts the browser. On a loaded machine it can get stuck on its way up.
+func launch(t *testing.T, opts []chromedp.ExecAllocatorOption) (context.Context, error) {
+	alloc, stop := chromedp.NewExecAllocator(t.Context(), append(opts, chromedp.UserDataDir(t.TempDir()))...)
+	ctx, cancel := chromedp.NewContext(alloc)
+	up := make(chan error, 1)
+	go func() { up <- chromedp.Do(ctx) }()
+	err := errors.New("Chromium did not come up within a minute")
+	select {
+	case err = <-up:
+	case <-time.After(time.Minute):
+	}
+	if err != nil {
+		cancel()
+		stop()
+		return nil, err
+	}
+	t.Cleanup(func() { cancel(); stop() })
+	return ctx, nil
 }
 
 // tab is a page that fails the test on an exception in script.
