@@ -65,5 +65,5 @@ func (t *template) glob() string {
 	for i, literal := range t.literals {
 		parts[i] = quote.Replace(literal)
 	}
-	return filepath.Clean(strings.Join(parts, "*"))
+	return strings.Join(parts, "*")
 }

@@ -3,6 +3,7 @@ package exporter
 import (
 	"fmt"
 	"hash/fnv"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,7 +39,7 @@ type template struct {
 
 func parseTemplate(path string) (*template, error) {
 	t := &template{}
-	rest := path
+	rest := filepath.Clean(path)
 	for {
 		before, after, found := strings.Cut(rest, "{")
 		if strings.Contains(before, "}") {

@@ -88,7 +88,9 @@ func TestFramesOfLocations(t *testing.T) {
 		{"native", func(m *message) int32 { return m.location(m.mapping("/bin/app"), 1, m.function("f"), "native") }, "f/user"},
 		{"go", func(m *message) int32 { return m.location(m.mapping("/bin/app"), 1, m.function("main.f"), "go") }, "main.f/user"},
 		{"kernel", func(m *message) int32 { return m.location(m.mapping("[kernel]"), 1, m.function("vfs_read"), "kernel") }, "vfs_read/kernel"},
-		{"runtime", func(m *message) int32 { return m.location(m.mapping("[anon]"), 1, m.function("LazyCompile:~f"), "v8js") }, "LazyCompile:~f/JIT"},
+		{"runtime", func(m *message) int32 {
+			return m.location(m.mapping("[anon]"), 1, m.function("LazyCompile:~f"), "v8js")
+		}, "LazyCompile:~f/JIT"},
 		{"unknown runtime of the future", func(m *message) int32 { return m.location(0, 1, m.function("f"), "wasm") }, "f/JIT"},
 		{"no type, kernel mapping", func(m *message) int32 { return m.location(m.mapping("[kernel.kallsyms]"), 1, m.function("do_idle")) }, "do_idle/kernel"},
 		{"no type", func(m *message) int32 { return m.location(m.mapping("/bin/app"), 1, m.function("f")) }, "f/user"},

@@ -233,7 +233,7 @@ func TestXmllintTakesHostileNames(t *testing.T) {
 
 func TestTitlesHaveTheWholeName(t *testing.T) {
 	for name, want := range map[string]string{
-		"foo<(bar)1>(int)": "foo<(bar)1>(int)",
+		"foo<(bar)1>(int)":                          "foo<(bar)1>(int)",
 		"operator()(int) const::{lambda(auto:1)#2}": "operator()(int) const::{lambda(auto:1)#2}",
 		"(anonymous namespace)::f":                  "(anonymous namespace)::f",
 		"main.(*T).M":                               "main.(*T).M",
