@@ -30,7 +30,7 @@ func requireBalanced(t *testing.T, samples []Sample, stats Stats) {
 
 // build compiles a program of testdata without optimisation, so that every
 // function has a frame.
-func build(t *testing.T, name string) string {
+func build(t testing.TB, name string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), name)
 	msg, err := exec.Command("gcc", "-O0", "-o", out, filepath.Join("testdata", name+".c")).CombinedOutput()
@@ -39,7 +39,7 @@ func build(t *testing.T, name string) string {
 }
 
 // start runs a program until the test ends.
-func start(t *testing.T, name string, args ...string) *exec.Cmd {
+func start(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	require.NoError(t, cmd.Start())
@@ -51,7 +51,7 @@ func start(t *testing.T, name string, args ...string) *exec.Cmd {
 }
 
 // sampler starts sampling with opts; the test's end closes it.
-func sampler(t *testing.T, opts Options) *Sampler {
+func sampler(t testing.TB, opts Options) *Sampler {
 	t.Helper()
 	if opts.DrainInterval == 0 {
 		opts.DrainInterval = time.Second
@@ -63,7 +63,7 @@ func sampler(t *testing.T, opts Options) *Sampler {
 }
 
 // target makes a sampler that sees one process and its children only.
-func target(t *testing.T, pid int, opts Options) *Sampler {
+func target(t testing.TB, pid int, opts Options) *Sampler {
 	t.Helper()
 	opts.FilterTargets = true
 	s := sampler(t, opts)

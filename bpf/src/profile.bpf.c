@@ -85,7 +85,7 @@ static __always_inline void ft_identify(struct ft_count_key *key, struct task_st
 {
 	key->pid = pid_tgid >> 32;
 	key->tid = per_thread ? (u32)pid_tgid : 0;
-	key->start_ns = BPF_CORE_READ(task, group_leader, start_boottime);
+	key->start_ns = ft_task_start(task);
 	bpf_get_current_comm(key->comm, sizeof(key->comm));
 }
 

@@ -29,6 +29,15 @@ const volatile bool have_task_regs;
 		}                                                \
 	} while (0)
 
+/* When the process of the current task started, CLOCK_BOOTTIME. */
+static __always_inline u64 ft_task_start(struct task_struct *task)
+{
+	/* Loads through a typed pointer need no helper call (kernel 5.11). */
+	if (have_task_regs)
+		return bpf_get_current_task_btf()->group_leader->start_boottime;
+	return BPF_CORE_READ(task, group_leader, start_boottime);
+}
+
 /*
  * Copies the registers with which the current task left user mode. Returns
  * false for a task that has none.

@@ -46,15 +46,27 @@ struct ft_store {
 	s32 err;
 };
 
+/* Puts words[from..from + len) into a new chunk. */
+static __always_inline long ft_add_chunk(struct ft_store *st, u64 id, u32 from, u32 len)
+{
+	struct ft_chunk *chunk = &st->s->chunk;
+
+	chunk->parent = st->parent;
+	chunk->len = len;
+	chunk->pad = 0;
+#pragma unroll
+	for (u32 i = 0; i < FT_CHUNK_WORDS; i++)
+		chunk->words[i] = i < len ? st->s->words[from + i] : 0;
+	return bpf_map_update_elem(st->chunks, &id, chunk, BPF_ANY);
+}
+
 /*
  * Stores the root-most FT_CHUNK_WORDS words that are left; returns 1 when
- * nothing is left. The chunk at the leaf may be short: it is stored with what
- * follows it in the stack, or with the zeroes behind a short stack, which
- * saves a branch for each word and still depends on the stack alone.
+ * nothing is left. Most chunks are known already, so they are hashed where
+ * they stand and copied only if not.
  */
 static long ft_store_chunk(u32 index, struct ft_store *st)
 {
-	struct ft_chunk *chunk = &st->s->chunk;
 	u64 hash = ft_mix(hash_seed, st->parent);
 	u32 from, len;
 
@@ -65,27 +77,19 @@ static long ft_store_chunk(u32 index, struct ft_store *st)
 	ft_opaque(from);
 	from &= FT_MAX_FRAMES - 1; /* for the verifier: left <= FT_MAX_FRAMES */
 
-	chunk->parent = st->parent;
-	chunk->len = len;
-	chunk->pad = 0;
-#pragma unroll
 	for (u32 i = 0; i < FT_CHUNK_WORDS; i++) {
-		u64 word = st->s->words[from + i];
-
-		chunk->words[i] = word;
-		hash = ft_mix(hash, word);
+		if (i >= len)
+			break;
+		hash = ft_mix(hash, st->s->words[from + i]);
 	}
 	hash = ft_mix(hash, len);
 	if (hash == 0)
 		hash = 1; /* 0 means "no stack" */
 
 	if (!bpf_map_lookup_elem(st->chunks, &hash)) {
-		long err = bpf_map_update_elem(st->chunks, &hash, chunk, BPF_ANY);
-
-		if (err) {
-			st->err = err;
+		st->err = ft_add_chunk(st, hash, from, len);
+		if (st->err)
 			return 1;
-		}
 	}
 	st->parent = hash;
 	st->left = from;
@@ -99,18 +103,10 @@ static long ft_store_chunk(u32 index, struct ft_store *st)
 static __always_inline long ft_store_stack(struct ft_scratch *s, void *chunks, u32 len, u64 *id)
 {
 	struct ft_store st = { .s = s, .chunks = chunks, .left = len };
-	u32 end = len;
 
 	*id = 0;
 	if (len == 0)
 		return 0;
-	ft_opaque(end);
-	end &= 2 * FT_MAX_FRAMES - 1; /* for the verifier */
-	if (end > FT_MAX_FRAMES)
-		return 0;
-#pragma unroll
-	for (u32 i = 0; i < FT_CHUNK_WORDS; i++)
-		s->words[end + i] = 0;
 	ft_repeat(FT_MAX_CHUNKS, ft_store_chunk, &st);
 	*id = st.parent;
 	return st.err;
