@@ -1,3 +1,5 @@
+//go:build linux
+
 // Program bench measures the built products on this host: what they use, what
 // they cost others, how fast they start and end. Run it as root from the
 // module's folder through make:

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -14,34 +16,50 @@ import (
 )
 
 // start measures how long `flametel record` takes before it samples and after
-// it has stopped, on a busy host.
+// it has stopped, with the host idle and busy.
 func start(ctx context.Context, s settings) error {
+	rows := [][]string{{"host", "flametel record", "ms, median", "spread", "rounds"}}
+	for _, host := range []string{"idle", "busy"} {
+		starts, ends, err := startRounds(ctx, s, host == "busy")
+		if err != nil {
+			return err
+		}
+		rows = append(rows,
+			startRow(host, "from start until it samples", starts),
+			startRow(host, fmt.Sprintf("from the end of %v at 99 Hz to the finished SVG", s.duration), ends))
+	}
+	return measure.Table(s.out, rows)
+}
+
+func startRow(host, what string, millis []float64) []string {
+	return []string{host, what, fmt.Sprintf("%.0f", measure.Median(millis)), measure.Spread(millis), strconv.Itoa(len(millis))}
+}
+
+// startRounds returns the milliseconds of each round.
+func startRounds(ctx context.Context, s settings, busy bool) (starts, ends []float64, err error) {
 	var load measure.Group
 	defer load.Stop()
-	if err := occupy(&load, s.dir); err != nil {
-		return err
+	if busy {
+		if err := occupy(&load, s.dir); err != nil {
+			return nil, nil, err
+		}
 	}
 	if err := pause(ctx, time.Second); err != nil {
-		return err
+		return nil, nil, err
 	}
-	var starts, ends []float64
 	for range s.rounds {
 		began, err := untilSampling(ctx, s.dir)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		starts = append(starts, began.Seconds()*1000)
 		ended, err := untilWritten(ctx, s)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
+		starts = append(starts, began.Seconds()*1000)
 		ends = append(ends, ended.Seconds()*1000)
 	}
-	return measure.Table(s.out, [][]string{
-		{"flametel record, host busy", "ms, median", "spread", "rounds"},
-		{"from start until it samples", fmt.Sprintf("%.0f", measure.Median(starts)), measure.Spread(starts), strconv.Itoa(len(starts))},
-		{fmt.Sprintf("from the end of %v at 99 Hz to the finished SVG", s.duration), fmt.Sprintf("%.0f", measure.Median(ends)), measure.Spread(ends), strconv.Itoa(len(ends))},
-	})
+	return starts, ends, nil
 }
 
 // untilSampling returns the time from the start of `flametel record` to that of

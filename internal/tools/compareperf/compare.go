@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -20,13 +22,16 @@ func top(counts map[string]float64, total float64, n int) []string {
 }
 
 // compareFunctions returns a row of the table and which part of perf's top
-// functions is among ours.
+// functions is among ours. A function outside our top has a place in it too if
+// its share is the same within the noise: which of two functions with a handful
+// of samples each leads the other says nothing.
 func compareFunctions(name string, perf, ours *summary) (row []string, overlap float64) {
 	theirTop := top(perf.functions, perf.total, topFunctions)
 	ourTop := top(ours.functions, ours.total, topFunctions)
 	var both int
 	for _, f := range theirTop {
-		if slices.Contains(ourTop, f) {
+		same := math.Abs(perf.functions[f]/perf.total-ours.functions[f]/math.Max(1, ours.total)) < noise
+		if same || slices.Contains(ourTop, f) {
 			both++
 		}
 	}

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -40,6 +42,30 @@ func TestOverlapCountsOnlyWhatMatters(t *testing.T) {
 	row, overlap := compareFunctions("p", perf, ours)
 	assert.InDelta(t, 0.5, overlap, 1e-9)
 	assert.Equal(t, []string{"p", "1000 / 1000", "a 90.0, b 9.5", "a 95.0, other 5.0", "50 %"}, row)
+}
+
+func TestFunctionsWithinTheNoiseAreTheSame(t *testing.T) {
+	t.Parallel()
+	perf, ours := newSummary(), newSummary()
+	perf.add("a", "x", 980)
+	perf.add("b", "x", 20)
+	ours.add("a", "x", 878)
+	for _, name := range []string{"c", "d", "e", "f"} {
+		ours.add(name, "x", 25)
+	}
+	_, overlap := compareFunctions("p", perf, ours)
+	assert.InDelta(t, 0.5, overlap, 1e-9, "b is not there")
+	ours.add("b", "x", 22)
+	_, overlap = compareFunctions("p", perf, ours)
+	assert.InDelta(t, 1, overlap, 1e-9, "b is behind five others, and has its share")
+}
+
+func TestModulesAreComparedByShare(t *testing.T) {
+	t.Parallel()
+	perf, ours := newSummary(), newSummary()
+	perf.add("a", "x", 1000)
+	ours.add("a", "x", 950)
+	ours.add("other", "y", 50)
 
 	rows, worst := compareModules("p", perf, ours)
 	assert.InDelta(t, 0.05, worst, 1e-9)

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Program compareperf profiles the same processes in the same seconds with perf
 // and with flametel and compares what the two say. Run it as root from the
 // module's folder: make compare-perf.
@@ -22,10 +24,13 @@ import (
 )
 
 const (
-	topFunctions    = 5
-	leastShare      = 0.01
-	leastOverlap    = 0.8
-	mostDifference  = 0.05
+	topFunctions   = 5
+	leastShare     = 0.01
+	leastOverlap   = 0.8
+	mostDifference = 0.05
+	// noise is two standard errors of the difference of two shares of 2 % in a
+	// thousand samples each.
+	noise           = 0.0125
 	samplesPerSec   = "99"
 	defaultDuration = 10 * time.Second
 	// settle is left to a workload before both profilers start: the start-up of

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -26,7 +28,9 @@ func workloads(dir string) ([]workload, error) {
 	if err := writeBigSource(big); err != nil {
 		return nil, err
 	}
-	compile := fmt.Sprintf("while :; do gcc -O2 -c -o /dev/null %s; done", big)
+	// Profilers follow the children that appear after they have started, so the
+	// first compiler has to wait for them.
+	compile := fmt.Sprintf("sleep %d; while :; do gcc -O2 -c -o /dev/null %s; done", int(2*settle.Seconds()), big)
 	return []workload{
 		{name: "burn", command: []string{burn, forever}},
 		{name: "python3", command: []string{"python3", measure.Workload("python_busy.py"), forever}},
@@ -36,7 +40,8 @@ func workloads(dir string) ([]workload, error) {
 	}, nil
 }
 
-// writeBigSource writes a C program that keeps the compiler busy for seconds.
+// writeBigSource writes a C program that keeps the compiler busy for a second or
+// more.
 func writeBigSource(path string) error {
 	file, err := os.Create(path)
 	if err != nil {
@@ -45,7 +50,7 @@ func writeBigSource(path string) error {
 	defer func() { _ = file.Close() }()
 	w := bufio.NewWriter(file)
 	fmt.Fprintln(w, "extern unsigned other(unsigned, unsigned);")
-	for i := range 4000 {
+	for i := range 200 {
 		fmt.Fprintf(w, `unsigned f%[1]d(unsigned *a, unsigned n)
 {
 	unsigned sum = %[1]d;

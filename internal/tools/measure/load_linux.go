@@ -5,9 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 )
 
-// A Group is processes that are stopped together.
+// A Group is processes that are stopped together, with all their children.
 type Group struct {
 	commands []*exec.Cmd
 }
@@ -16,6 +17,7 @@ type Group struct {
 func (g *Group) Start(name string, args ...string) (pid int, err error) {
 	cmd := exec.Command(name, args...)
 	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("start %s: %w", name, err)
 	}
@@ -26,7 +28,7 @@ func (g *Group) Start(name string, args ...string) (pid int, err error) {
 // Stop kills the processes and waits for them.
 func (g *Group) Stop() {
 	for _, cmd := range g.commands {
-		_ = cmd.Process.Kill()
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		_ = cmd.Wait()
 	}
 	g.commands = nil
