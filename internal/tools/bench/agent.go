@@ -83,9 +83,18 @@ func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
 // system calls.
 func occupy(load *measure.Group, dir string) error {
 	const forever = "3600"
+	python, err := measure.Workload("python_busy.py")
+	if err != nil {
+		return err
+	}
+	node, err := measure.Workload("node_busy.js")
+	if err != nil {
+		return err
+	}
+	load.Dir = dir
 	commands := [][]string{
-		{"python3", measure.Workload("python_busy.py"), forever},
-		{"node", "--perf-basic-prof", measure.Workload("node_busy.js"), forever},
+		{"python3", python, forever},
+		{"node", "--perf-basic-prof", node, forever},
 		{"dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "status=none"},
 	}
 	burn, err := measure.Compile(dir, "burn")

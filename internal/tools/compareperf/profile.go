@@ -39,7 +39,7 @@ func (s *summary) add(function, module string, n float64) {
 
 // profileBoth runs a workload and has both profilers look at it at once.
 func profileBoth(ctx context.Context, dir string, w workload, duration time.Duration) (perf, ours *summary, err error) {
-	var group measure.Group
+	group := measure.Group{Dir: dir}
 	defer group.Stop()
 	pid, err := group.Start(w.command[0], w.command[1:]...)
 	if err != nil {

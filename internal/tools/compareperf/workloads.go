@@ -20,6 +20,14 @@ type workload struct {
 
 func workloads(dir string) ([]workload, error) {
 	const forever = "3600"
+	python, err := measure.Workload("python_busy.py")
+	if err != nil {
+		return nil, err
+	}
+	node, err := measure.Workload("node_busy.js")
+	if err != nil {
+		return nil, err
+	}
 	burn, err := measure.Compile(dir, "burn")
 	if err != nil {
 		return nil, err
@@ -33,8 +41,8 @@ func workloads(dir string) ([]workload, error) {
 	compile := fmt.Sprintf("sleep %d; while :; do gcc -O2 -c -o /dev/null %s; done", int(2*settle.Seconds()), big)
 	return []workload{
 		{name: "burn", command: []string{burn, forever}},
-		{name: "python3", command: []string{"python3", measure.Workload("python_busy.py"), forever}},
-		{name: "node", command: []string{"node", "--perf-basic-prof", measure.Workload("node_busy.js"), forever}},
+		{name: "python3", command: []string{"python3", python, forever}},
+		{name: "node", command: []string{"node", "--perf-basic-prof", node, forever}},
 		{name: "dd", command: []string{"dd", "if=/dev/zero", "of=/dev/null", "bs=1M", "status=none"}},
 		{name: "gcc -O2", command: []string{"sh", "-c", compile}, flat: true},
 	}, nil
