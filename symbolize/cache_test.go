@@ -34,7 +34,7 @@ func TestCacheIsBoundedAndNamesComeBack(t *testing.T) {
 	t.Parallel()
 	l := functions(t, "-Wl,--build-id=0x01", "f0", "f1", "f2", "f3")
 	proc, ms := copies(t, l, 40)
-	s := New(Options{ProcRoot: proc, MaxCacheBytes: 20 << 10})
+	s := newPatient(Options{ProcRoot: proc, MaxCacheBytes: 20 << 10})
 	defer s.Close()
 	p := process(s, ms...)
 	var last *Frame
@@ -59,7 +59,7 @@ func TestWhatIsUsedStays(t *testing.T) {
 	t.Parallel()
 	l := functions(t, "-Wl,--build-id=0x01", "f")
 	proc, ms := copies(t, l, 40)
-	s := New(Options{ProcRoot: proc, MaxCacheBytes: 20 << 10})
+	s := newPatient(Options{ProcRoot: proc, MaxCacheBytes: 20 << 10})
 	defer s.Close()
 	p := process(s, ms...)
 	hot := one(s, p, l.at(ms[0], "f"))
@@ -75,7 +75,7 @@ func TestOpenFilesAreBoundedAndOpenedAgain(t *testing.T) {
 	for _, id := range []string{"-Wl,--build-id=0x01", "-Wl,--build-id=none"} {
 		l := functions(t, id, "f")
 		proc, ms := copies(t, l, 20)
-		s := New(Options{ProcRoot: proc, MaxOpenFiles: 3})
+		s := newPatient(Options{ProcRoot: proc, MaxOpenFiles: 3})
 		p := process(s, ms...)
 		assert.Equal(t, 3, s.Stats().OpenFiles)
 		for _, m := range ms {
@@ -89,7 +89,7 @@ func TestOpenFilesAreBoundedAndOpenedAgain(t *testing.T) {
 
 func TestKnownObjectsAreBounded(t *testing.T) {
 	t.Parallel()
-	s := New(Options{ProcRoot: t.TempDir()})
+	s := newPatient(Options{ProcRoot: t.TempDir()})
 	defer s.Close()
 	kept := s.special(objectKey{path: "kept"}, objectAnonymous, nil)
 	for i := range 3 * maxObjects {
@@ -103,7 +103,7 @@ func TestOneFileMustNotPushOutAllOthers(t *testing.T) {
 	t.Parallel()
 	l := functions(t, "-Wl,--build-id=0x01", "f")
 	proc, ms := copies(t, l, 1)
-	s := New(Options{ProcRoot: proc, MaxCacheBytes: 1000})
+	s := newPatient(Options{ProcRoot: proc, MaxCacheBytes: 1000})
 	defer s.Close()
 	f := one(s, process(s, ms...), l.at(ms[0], "f"))
 	assert.Equal(t, ReasonUnreadable, f.Reason)
@@ -113,7 +113,7 @@ func TestCloseTwiceAndAfterwards(t *testing.T) {
 	t.Parallel()
 	l := functions(t, "-Wl,--build-id=0x01", "f")
 	proc, ms := copies(t, l, 2)
-	s := New(Options{ProcRoot: proc})
+	s := newPatient(Options{ProcRoot: proc})
 	p := process(s, ms...)
 	assert.Equal(t, "f", name(one(s, p, l.at(ms[0], "f"))))
 	s.Close()
@@ -128,7 +128,7 @@ func TestOpenWhileNaming(t *testing.T) {
 	t.Parallel()
 	l := functions(t, "-Wl,--build-id=0x01", "f")
 	proc, ms := copies(t, l, 30)
-	s := New(Options{ProcRoot: proc, MaxCacheBytes: 20 << 10, MaxOpenFiles: 4})
+	s := newPatient(Options{ProcRoot: proc, MaxCacheBytes: 20 << 10, MaxOpenFiles: 4})
 	defer s.Close()
 	p := process(s, ms...)
 	var wg sync.WaitGroup

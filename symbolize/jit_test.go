@@ -32,7 +32,7 @@ func newJIT(t *testing.T) *jitFixture {
 	require.NoError(t, os.WriteFile(filepath.Join(proc, "7/status"), []byte(status), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(proc, "7/stat"), []byte("7 (node) S"+strings.Repeat(" 1", 40)+"\n"), 0o600))
 	c := &clock{time.Unix(1e9, 0)}
-	s := New(Options{ProcRoot: proc, Now: c.Now})
+	s := newPatient(Options{ProcRoot: proc, Now: c.Now})
 	t.Cleanup(s.Close)
 	p := process(s, procmap.Mapping{Start: base, Limit: base + 0x10000})
 	return &jitFixture{s, p, proc, filepath.Join(root, "tmp/perf-3.map"), c}

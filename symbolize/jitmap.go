@@ -7,12 +7,8 @@ import (
 	"github.com/flametel/flametel/symbolize/perfmap"
 )
 
-const (
-	// jitInterval is the least time between two looks at a process's perf map.
-	jitInterval = time.Second
-	// jitPatience is how long a stack waits for a perf map to be read.
-	jitPatience = 500 * time.Millisecond
-)
+// jitInterval is the least time between two looks at a process's perf map.
+const jitInterval = time.Second
 
 type jitResult struct {
 	changed bool
@@ -32,7 +28,7 @@ func (s *Symbolizer) refreshJIT(p *Process, j *jitState) {
 		}
 		j.reading = make(chan jitResult, 1)
 		go readMap(s.opts.ProcRoot, p.PID, p.StartNanos, j.reader, j.reading)
-		t := time.NewTimer(jitPatience)
+		t := time.NewTimer(s.patience.jit)
 		defer t.Stop()
 		select {
 		case r := <-j.reading:

@@ -28,7 +28,7 @@ func kernelSymbolizer(t *testing.T, text string) (s *Symbolizer, file string, c 
 	file = filepath.Join(proc, "kallsyms")
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 	c = &clock{time.Unix(1e9, 0)}
-	s = New(Options{ProcRoot: proc, Now: c.Now})
+	s = newPatient(Options{ProcRoot: proc, Now: c.Now})
 	t.Cleanup(s.Close)
 	return s, file, c
 }
@@ -78,7 +78,7 @@ func TestHiddenKernelAddressesThatAreShownLater(t *testing.T) {
 
 func TestKernelWithoutSymbolsIsHidden(t *testing.T) {
 	t.Parallel()
-	s := New(Options{ProcRoot: t.TempDir()})
+	s := newPatient(Options{ProcRoot: t.TempDir()})
 	defer s.Close()
 	assert.Equal(t, ReasonKernelHidden, s.Kernel([]addr.Virtual{0xffffffff81000100}, nil)[0].Reason)
 }

@@ -16,7 +16,7 @@ func TestFileThatAnswersLate(t *testing.T) {
 	t.Parallel()
 	l := functions(t, "-Wl,--build-id=0x01", "f")
 	proc, ms := copies(t, l, 2)
-	s := New(Options{ProcRoot: proc})
+	s := newPatient(Options{ProcRoot: proc})
 	defer s.Close()
 	p := process(s, ms...)
 	late := p.Mappings[0].Object

@@ -73,7 +73,7 @@ func opened(t *testing.T, s *Symbolizer, pid int) *Process {
 
 func newLive(t *testing.T) *Symbolizer {
 	t.Helper()
-	s := New(Options{})
+	s := newPatient(Options{})
 	t.Cleanup(s.Close)
 	return s
 }

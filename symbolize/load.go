@@ -22,15 +22,6 @@ type image struct {
 	foreign bool
 }
 
-const (
-	// loadPatience is how long a stack waits for the symbols of a file. Files
-	// of local file systems are read in milliseconds; others may answer late or
-	// never, which must not stop the profile.
-	loadPatience = 2 * time.Second
-	// shortPatience is the same while another file is late.
-	shortPatience = 100 * time.Millisecond
-)
-
 func (m *image) bytes() int64 {
 	if m.symbols == nil {
 		return objectBytes
@@ -46,9 +37,9 @@ func (s *Symbolizer) imageOf(o *Object) *image {
 	}
 	patience := time.Duration(0)
 	if o.loading == nil {
-		patience = loadPatience
+		patience = s.patience.load
 		if s.late > 0 {
-			patience = shortPatience
+			patience = s.patience.short
 		}
 		o.loading = make(chan *image, 1)
 		go func() { o.loading <- s.load(o) }()

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
@@ -15,6 +16,14 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newPatient returns a Symbolizer that waits for files however slow the machine
+// is.
+func newPatient(o Options) *Symbolizer {
+	s := New(o)
+	s.patience = patience{load: time.Minute, short: time.Minute, jit: time.Minute}
+	return s
+}
 
 // build writes sources into a fresh folder and runs commands there.
 func build(t testing.TB, sources map[string]string, commands ...string) string {

@@ -34,6 +34,8 @@ type Symbolizer struct {
 	files   filePool
 	ownVDSO atomic.Pointer[Object]
 
+	patience patience
+
 	vsyscall      *Object
 	vsyscallFrame *Frame
 	nowhere       *Module
@@ -49,6 +51,19 @@ type Symbolizer struct {
 	kernel    kernelState
 	refused   map[string]uint64
 	badLines  uint64
+}
+
+// patience is how long a stack waits for what is read of files.
+type patience struct {
+	load  time.Duration // for the symbols of a file
+	short time.Duration // for the same, while another file is late
+	jit   time.Duration // for a perf map
+}
+
+// usualPatience: local file systems answer in milliseconds; others may answer
+// late or never, which must not stop the profile.
+func usualPatience() patience {
+	return patience{load: 2 * time.Second, short: 100 * time.Millisecond, jit: 500 * time.Millisecond}
 }
 
 const (
@@ -71,7 +86,7 @@ func New(opts Options) *Symbolizer {
 		opts.Now = time.Now
 	}
 	s := &Symbolizer{
-		opts: opts, now: opts.Now,
+		opts: opts, now: opts.Now, patience: usualPatience(),
 		index:    index{objects: make(map[objectKey]*Object), inodes: make(map[inodeKey]*Object)},
 		files:    filePool{max: opts.MaxOpenFiles},
 		vsyscall: &Object{kind: objectVsyscall, key: objectKey{path: vsyscallPath}},

@@ -17,7 +17,7 @@ func TestUserFrames(t *testing.T) {
 	t.Parallel()
 	l := functions(t, "-Wl,--section-start=.text=0x15000 -Wl,--build-id=0x0102", "hot", "next")
 	proc, _ := fakeProc(t)
-	s := New(Options{ProcRoot: proc})
+	s := newPatient(Options{ProcRoot: proc})
 	defer s.Close()
 	m := l.mapping(base, "/srv/lib.so")
 	mapFile(t, proc, m, l.path)
@@ -60,7 +60,7 @@ func TestUserFrames(t *testing.T) {
 func TestWarmLookupsDoNotAllocate(t *testing.T) {
 	l := functions(t, "", "hot")
 	proc, _ := fakeProc(t)
-	s := New(Options{ProcRoot: proc})
+	s := newPatient(Options{ProcRoot: proc})
 	defer s.Close()
 	m := l.mapping(base, "/lib.so")
 	mapFile(t, proc, m, l.path)
@@ -72,7 +72,7 @@ func TestWarmLookupsDoNotAllocate(t *testing.T) {
 
 func TestProcessWithoutMappingsIsGone(t *testing.T) {
 	t.Parallel()
-	s := New(Options{})
+	s := newPatient(Options{})
 	defer s.Close()
 	assert.Equal(t, ReasonProcessGone, one(s, NewProcess(7, 0), 0x1234).Reason)
 }
@@ -80,7 +80,7 @@ func TestProcessWithoutMappingsIsGone(t *testing.T) {
 func TestMemoryThatIsNoFile(t *testing.T) {
 	t.Parallel()
 	proc, _ := fakeProc(t)
-	s := New(Options{ProcRoot: proc})
+	s := newPatient(Options{ProcRoot: proc})
 	defer s.Close()
 	for path, want := range map[string]string{"": "[anon]", "//anon": "[anon]", "[heap]": "[anon]", "[anon:jit]": "[anon]", "[stack]": "[anon]", "[uprobes]": "[uprobes]"} {
 		p := process(s, procmap.Mapping{Start: base, Limit: base + 0x1000, Offset: addr.Offset(base), Path: path})
@@ -97,7 +97,7 @@ func TestMemoryThatIsNoFile(t *testing.T) {
 
 func TestVsyscallIsOneLabel(t *testing.T) {
 	t.Parallel()
-	s := New(Options{})
+	s := newPatient(Options{})
 	defer s.Close()
 	listed := process(s, procmap.Mapping{Start: vsyscallPage, Limit: vsyscallPage + vsyscallSize, Path: "[vsyscall]"})
 	f := one(s, listed, vsyscallPage+0x400)
@@ -110,7 +110,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	l := functions(t, "-Wl,--build-id=0x0a", "hot")
 	proc, root := fakeProc(t)
-	s := New(Options{ProcRoot: proc})
+	s := newPatient(Options{ProcRoot: proc})
 	defer s.Close()
 	write := func(name string, b []byte) { require.NoError(t, os.WriteFile(filepath.Join(root, name), b, 0o600)) }
 	whole, err := os.ReadFile(l.path)
@@ -156,7 +156,7 @@ func TestFIFOInPlaceOfAFileDoesNotHang(t *testing.T) {
 	l := functions(t, "-Wl,--build-id=0x0b", "hot")
 	proc, root := fakeProc(t)
 	require.NoError(t, mkfifo(filepath.Join(root, "lib.so")))
-	s := New(Options{ProcRoot: proc})
+	s := newPatient(Options{ProcRoot: proc})
 	defer s.Close()
 	done := make(chan Reason, 1)
 	go func() { done <- one(s, process(s, l.mapping(base, "/lib.so")), base).Reason }()
@@ -174,7 +174,7 @@ func TestDemangledNamesKeepTheirLinkerName(t *testing.T) {
 		"gcc -O0 -shared -fPIC -o lib.so a.cc")
 	l := describe(t, filepath.Join(dir, "lib.so"))
 	proc, _ := fakeProc(t)
-	s := New(Options{ProcRoot: proc})
+	s := newPatient(Options{ProcRoot: proc})
 	defer s.Close()
 	m := l.mapping(base, "/lib.so")
 	mapFile(t, proc, m, l.path)

@@ -17,7 +17,7 @@ import (
 // procfs and as events tell it (they give anonymous memory an offset).
 func TestVDSO(t *testing.T) {
 	t.Parallel()
-	s := New(Options{})
+	s := newPatient(Options{})
 	defer s.Close()
 	ms, err := procmap.Read("/proc", os.Getpid())
 	require.NoError(t, err)
