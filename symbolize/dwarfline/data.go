@@ -1,0 +1,200 @@
+package dwarfline
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"unsafe"
+
+	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/elffile"
+)
+
+// Options bound what a Data holds; the zero value is good.
+type Options struct {
+	// MaxBytes bounds what is held of units; 0 means 32 MiB. The unit at hand
+	// and the index are held even if they alone are larger.
+	MaxBytes int64
+	// MaxUnpacked bounds the contents of compressed sections, which are held in
+	// addition; 0 means 128 MiB.
+	MaxUnpacked int64
+	// Supplement is the file that SupplementName tells, if it was found.
+	Supplement       *elffile.File
+	SupplementReader io.ReaderAt
+}
+
+const (
+	defaultMaxBytes    = 32 << 20
+	defaultMaxUnpacked = 128 << 20
+	// indexWork and unitWork are bytes decoded, at some 100 MB/s.
+	indexWork = 2 << 30
+	unitWork  = 4 << 30
+)
+
+// Line is one function at an address.
+type Line struct {
+	// Name is the function's name in the source, LinkageName the one that the
+	// linker knows it by, to be demangled. Either may be "": C has no linkage
+	// names, and code written in assembly language may have neither.
+	Name        string
+	LinkageName string
+	// File and Line are where the address is, or where the function that
+	// precedes this one was called. "" and 0 if unknown.
+	File string
+	Line int64
+	// StartLine is where the function starts, 0 if unknown.
+	StartLine int64
+	// Language is the DW_LANG code of the unit, 0 if unknown.
+	Language uint16
+}
+
+// Data is the debug information of a file. It is not safe for concurrent use.
+type Data struct {
+	opts       Options
+	main       *image
+	supplement *image // nil if there is none
+
+	code     [][2]uint64 // where the file has code
+	indexed  bool
+	index    []cut // units by address, ids are indexes of main.units
+	indexErr error
+	damaged  error
+	unpacked int64
+
+	loaded map[*unitHead]*unit
+	held   int64
+	tick   uint64
+}
+
+// Open finds the debug sections of f, whose bytes r reads, and reads nothing
+// of them yet. r must be open as long as the Data is used; an error of r makes
+// a lookup fail, and the next one tries again. The error is ErrNone if there
+// is nothing to look up.
+func Open(f *elffile.File, r io.ReaderAt, opts Options) (*Data, error) {
+	if opts.MaxBytes == 0 {
+		opts.MaxBytes = defaultMaxBytes
+	}
+	if opts.MaxUnpacked == 0 {
+		opts.MaxUnpacked = defaultMaxUnpacked
+	}
+	if f.Type == elf.ET_REL {
+		return nil, fmt.Errorf("%w: the file is not linked", ErrUnsupported)
+	}
+	d := &Data{opts: opts, main: newImage(f, r), loaded: make(map[*unitHead]*unit)}
+	for _, id := range []sectionID{secInfo, secAbbrev} {
+		if sec := &d.main.sec[id]; sec.bad != nil {
+			return nil, sec.bad
+		} else if sec.size == 0 {
+			return nil, fmt.Errorf("%w: no section .debug_%s", ErrNone, sectionNames[id])
+		}
+	}
+	d.code = codeOf(f)
+	if opts.Supplement != nil {
+		_, want, ok := SupplementName(f)
+		if !ok || !bytes.Equal(want, opts.Supplement.BuildIDs().GNU) {
+			return nil, fmt.Errorf("%w: the supplementary file is another one", ErrSupplement)
+		}
+		d.supplement = newImage(opts.Supplement, opts.SupplementReader)
+	}
+	return d, nil
+}
+
+// codeOf returns where a file has code, by its sections or else its segments.
+func codeOf(f *elffile.File) [][2]uint64 {
+	var code [][2]uint64
+	add := func(start addr.File, size uint64) {
+		if end := uint64(start) + size; end > uint64(start) {
+			code = append(code, [2]uint64{uint64(start), end})
+		}
+	}
+	for i := range f.Sections {
+		if s := &f.Sections[i]; s.Flags&(elf.SHF_ALLOC|elf.SHF_EXECINSTR) == elf.SHF_ALLOC|elf.SHF_EXECINSTR {
+			add(s.Address, s.Size)
+		}
+	}
+	if len(code) > 0 {
+		return code
+	}
+	for i := range f.Progs {
+		if p := &f.Progs[i]; p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
+			add(p.Address, p.MemSize)
+		}
+	}
+	return code
+}
+
+// maxSupplementName bounds the path of a supplementary file.
+const maxSupplementName = 4096 + 64
+
+// SupplementName returns the path of the file that dwz moved shared debug
+// information of f to, as it was noted, and its GNU build ID.
+func SupplementName(f *elffile.File) (path string, buildID []byte, ok bool) {
+	s, ok := f.Section(".gnu_debugaltlink")
+	if !ok {
+		return "", nil, false
+	}
+	b, err := f.Data(s, maxSupplementName)
+	if err != nil {
+		return "", nil, false
+	}
+	n := bytes.IndexByte(b, 0)
+	if n <= 0 || n+1 == len(b) {
+		return "", nil, false
+	}
+	return string(b[:n]), b[n+1:], true
+}
+
+func (d *Data) isCode(a uint64) bool {
+	for _, r := range d.code {
+		if a >= r[0] && a < r[1] {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *Data) unpackLeft() uint64 { return uint64(max(0, d.opts.MaxUnpacked-d.unpacked)) }
+
+// Bytes is the memory held.
+func (d *Data) Bytes() int64 {
+	n := d.held + d.unpacked + int64(len(d.index))*int64(unsafe.Sizeof(cut{})) + int64(unsafe.Sizeof(*d)) +
+		2*int64(unsafe.Sizeof(image{})) + int64(len(d.main.units))*int64(unsafe.Sizeof(unitHead{}))
+	if d.supplement != nil {
+		n += int64(len(d.supplement.units)) * int64(unsafe.Sizeof(unitHead{}))
+	}
+	return n
+}
+
+// Damage returns why units were left out of the index, nil if all are in it.
+func (d *Data) Damage() error { return d.damaged }
+
+// Drop forgets all that was read of units and compressed sections; it is read
+// again when it is needed. The index stays.
+func (d *Data) Drop() {
+	clear(d.loaded)
+	d.held = 0
+	d.dropUnpacked()
+}
+
+func (d *Data) dropUnpacked() {
+	for _, im := range []*image{d.main, d.supplement} {
+		for i := range numSections {
+			if im != nil {
+				im.sec[i].data = nil
+			}
+		}
+	}
+	d.unpacked = 0
+}
+
+// passing tells errors that say nothing about the contents of the file.
+func passing(err error) bool {
+	for _, e := range []error{ErrFormat, ErrTooBig, ErrSplit, ErrSupplement, ErrUnsupported} {
+		if errors.Is(err, e) {
+			return false
+		}
+	}
+	return err != nil
+}
