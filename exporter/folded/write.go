@@ -54,7 +54,7 @@ func writeLine(out *bufio.Writer, stack []byte, count int64) {
 	}
 	_, _ = out.Write(stack)
 	_ = out.WriteByte(' ')
-	_, _ = out.Write(strconv.AppendInt(nil, count, 10))
+	_, _ = out.Write(strconv.AppendInt(out.AvailableBuffer(), count, 10))
 	_ = out.WriteByte('\n')
 }
 

@@ -1,6 +1,7 @@
 package pprof
 
 import (
+	"encoding/binary"
 	"fmt"
 	"path"
 	"slices"
@@ -19,7 +20,12 @@ type encoder struct {
 	mappings  map[callgraph.Mapping]*profile.Mapping
 	functions map[function]*profile.Function
 	locations map[string]*profile.Location
-	samples   map[string]*profile.Sample
+	// single are the locations of one frame, which most are.
+	single  map[*callgraph.Frame]*profile.Location
+	samples map[string]*profile.Sample
+	key     []byte // of the sample at hand, reused
+	// unknown is the stack of a sample without frames.
+	unknown []*callgraph.Frame
 	// named and unnamed count locations by mapping: see finish.
 	named, unnamed map[*profile.Mapping]int
 }
@@ -36,7 +42,9 @@ func newEncoder(types int) *encoder {
 		mappings:  map[callgraph.Mapping]*profile.Mapping{},
 		functions: map[function]*profile.Function{},
 		locations: map[string]*profile.Location{},
+		single:    map[*callgraph.Frame]*profile.Location{},
 		samples:   map[string]*profile.Sample{},
+		unknown:   []*callgraph.Frame{{Name: callgraph.NameUnknown}},
 		named:     map[*profile.Mapping]int{},
 		unnamed:   map[*profile.Mapping]int{},
 	}
@@ -64,7 +72,7 @@ func (e *encoder) sample(stack []*callgraph.Frame) *profile.Sample {
 		stack = stack[1:]
 	}
 	if len(stack) == 0 {
-		stack = []*callgraph.Frame{{Name: callgraph.NameUnknown}}
+		stack = e.unknown
 	}
 	// Leaf first. Inlined frames belong to the location of the first frame
 	// towards the root that was not inlined.
@@ -76,11 +84,11 @@ func (e *encoder) sample(stack []*callgraph.Frame) *profile.Sample {
 		s.Location = append(s.Location, e.location(stack[start:end]))
 		end = start
 	}
-	key := sampleKey(s)
-	if known := e.samples[key]; known != nil {
+	e.key = appendKey(e.key[:0], s)
+	if known := e.samples[string(e.key)]; known != nil {
 		return known
 	}
-	e.samples[key] = s
+	e.samples[string(e.key)] = s
 	e.p.Sample = append(e.p.Sample, s)
 	return s
 }
@@ -100,13 +108,15 @@ func label(s *profile.Sample, f *callgraph.Frame) {
 	}
 }
 
-func sampleKey(s *profile.Sample) string {
-	var b strings.Builder
+// appendKey appends what tells a sample from all others.
+func appendKey(key []byte, s *profile.Sample) []byte {
 	for _, l := range s.Location {
-		fmt.Fprintf(&b, "%x ", l.ID)
+		key = binary.AppendUvarint(key, l.ID)
 	}
-	fmt.Fprintf(&b, "%q %q %v", s.Label["process"], s.Label["thread"], s.NumLabel["thread_id"])
-	return b.String()
+	if s.Label != nil {
+		key = fmt.Appendf(key, "\x00%q %q %v", s.Label["process"], s.Label["thread"], s.NumLabel["thread_id"])
+	}
+	return key
 }
 
 // sameLocation reports whether a frame and what was inlined into it are lines
@@ -118,6 +128,20 @@ func sameLocation(outer, inlined *callgraph.Frame) bool {
 // location returns the location of a frame and all that was inlined into it,
 // outermost first.
 func (e *encoder) location(frames []*callgraph.Frame) *profile.Location {
+	if len(frames) > 1 {
+		return e.newLocation(frames)
+	}
+	loc := e.single[frames[0]]
+	if loc == nil {
+		loc = e.newLocation(frames)
+		e.single[frames[0]] = loc
+	}
+	return loc
+}
+
+// newLocation returns the location of frames that are not known yet, or the one
+// that is equal to it in the file.
+func (e *encoder) newLocation(frames []*callgraph.Frame) *profile.Location {
 	loc := &profile.Location{Address: frames[0].Address, Mapping: e.mapping(frames[0])}
 	key := fmt.Sprintf("%p %x", loc.Mapping, loc.Address)
 	for _, f := range slices.Backward(frames) {

