@@ -67,7 +67,7 @@ func TestWrongUsage(t *testing.T) {
 	t.Parallel()
 	var all strings.Builder
 	for _, args := range [][]string{
-		{"recrod"},
+		{"recordd"},
 		{"help", "nothing"},
 		{"--verbose"},
 		{"record", "-F", "0"},
