@@ -48,10 +48,18 @@ func (t *Table) Lookup(pc addr.File, dst []Line) ([]Line, error) {
 		return dst, err
 	}
 	fn, err := l.line(f.name, f.startLine, l.pc)
-	if err != nil {
+	if err != nil || f.line == 0 && isMark(fn.Name) {
 		return dst, err
 	}
 	return append(lines, fn), nil
+}
+
+// isMark tells the names that the linker gives to places in the text, behind
+// which padding may lie. What else has no line is C code in programs that the
+// Go linker linked.
+func isMark(name string) bool {
+	return strings.HasPrefix(name, "go:") || strings.HasPrefix(name, "go.") ||
+		name == "runtime.text" || name == "runtime.etext"
 }
 
 // lookup is the state of a Lookup.

@@ -1,0 +1,3 @@
+package main
+
+func assembly(x, y int64) int64
