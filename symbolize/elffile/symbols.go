@@ -41,14 +41,33 @@ const maxRange = 1<<32 - 1
 //     address that one with a size covers, and never out of its section.
 //   - Data, sections, files, absolute and undefined symbols and the marks of
 //     compilers name nothing. Indirect functions (IFUNC) name their resolver.
+//   - The stubs of procedure linkage tables are "name@plt", the code that they
+//     share is "[plt]".
 //
-// An address that no symbol covers has no name. What can be read is returned
-// even if a table is damaged, together with the error.
-func (f *File) Symbols() (*Symbols, error) {
+// The symbols of more, files that describe the same program such as its
+// separate debug file, are taken in the same way. An address that no symbol
+// covers has no name. What can be read is returned even if a table is damaged,
+// together with the first error.
+func (f *File) Symbols(more ...*File) (*Symbols, error) {
+	r := symbolReader{names: []byte{0}}
+	r.read(f)
+	for _, m := range more {
+		r.read(m)
+	}
+	stubs, names := f.pltSymbols(r.all, r.names)
+	return newSymbols(append(r.all, stubs...), names), r.err
+}
+
+// symbolReader collects what may name code.
+type symbolReader struct {
+	all   []candidate
+	names []byte
+	err   error // the first
+}
+
+// read takes the symbols of both tables of a file.
+func (r *symbolReader) read(f *File) {
 	c := f.code()
-	var all []candidate
-	var names = []byte{0}
-	var firstErr error
 	for _, typ := range []elf.SectionType{elf.SHT_SYMTAB, elf.SHT_DYNSYM} {
 		table, strs, ok := f.symbolTable(typ)
 		if !ok {
@@ -56,18 +75,17 @@ func (f *File) Symbols() (*Symbols, error) {
 		}
 		cands, err := f.readSymbols(nil, table, &c)
 		if err == nil {
-			cands = without(cands, all)
-			names, err = f.loadNames(cands, strs, names)
+			cands = without(cands, r.all)
+			r.names, err = f.loadNames(cands, strs, r.names)
 		}
 		if err != nil {
-			if firstErr == nil {
-				firstErr = err
+			if r.err == nil {
+				r.err = err
 			}
 			continue
 		}
-		all = append(all, cands...)
+		r.all = append(r.all, cands...)
 	}
-	return newSymbols(all, names), firstErr
 }
 
 // without returns cands but for those that stand in have too: .dynsym repeats
@@ -126,10 +144,14 @@ func (s *Symbols) Lookup(a addr.File) (index int, ok bool) {
 // The string is a copy.
 func (s *Symbols) Name(index int) string {
 	name := string(nameAt(s.names, s.ranges[index].name))
-	if at := strings.IndexByte(name, '@'); at > 0 {
-		return name[:at]
+	at := strings.IndexByte(name, '@')
+	if at <= 0 {
+		return name
 	}
-	return name
+	if strings.HasSuffix(name, pltSuffix) {
+		return name[:at] + pltSuffix
+	}
+	return name[:at]
 }
 
 // NameID returns a number that two symbols of this table share if they have
