@@ -5,11 +5,12 @@ type EventKind uint8
 
 // The kinds of events.
 const (
-	EventMmap EventKind = iota + 1 // memory that may hold code was mapped
-	EventComm                      // a thread got a name, by exec if Exec is set
-	EventFork                      // a process or thread was started
-	EventExit                      // a thread ended
-	EventLost                      // events were lost: what is known may be stale
+	EventMmap   EventKind = iota + 1 // memory that may hold code was mapped
+	EventComm                        // a thread got a name, by exec if Exec is set
+	EventFork                        // a process or thread was started
+	EventExit                        // a thread ended
+	EventLost                        // events were lost: what is known may be stale
+	EventSymbol                      // the kernel got or lost code at run time: BPF programs, trampolines
 )
 
 // Event is what the kernel tells of a process when it happens. Process and
@@ -24,7 +25,7 @@ type Event struct {
 
 	// Exec marks the EventComm of an exec: all earlier mappings are gone.
 	Exec bool
-	// Comm is the new name of the thread, raw bytes.
+	// Comm is the new name of the thread, or of the symbol, raw bytes.
 	Comm string
 
 	// Start, Length, Offset: the mapping; addresses are virtual, Offset is in
@@ -35,6 +36,9 @@ type Event struct {
 	BuildID []byte
 	Dev     uint64
 	Inode   uint64
+	// Gone marks an EventSymbol of code that was removed; it occupied Start and
+	// Length. Comm is the symbol's name.
+	Gone bool
 	// Path is the file in the mount namespace of the process, raw bytes;
 	// "//anon" for memory without a file, "[vdso]" and the like.
 	Path string

@@ -75,3 +75,33 @@ func TestEventReaderSeesShortProcesses(t *testing.T) {
 	require.Equal(t, runs, execs)
 	require.Zero(t, r.Malformed())
 }
+
+// The kernel tells of BPF programs as they come and go, under the names that
+// kallsyms gives them.
+func TestEventReaderSeesKernelCode(t *testing.T) {
+	r, err := NewEventReader(nil)
+	require.NoError(t, err)
+	defer r.Close()
+	s, err := NewSampler(Options{Frequency: 1, DrainInterval: time.Second})
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	var came, went []Event
+	require.Eventually(t, func() bool {
+		for _, ev := range r.Poll() {
+			if ev.Kind != EventSymbol || !strings.HasSuffix(ev.Comm, "_profile") {
+				continue
+			}
+			require.NotZero(t, ev.Length)
+			require.NotZero(t, ev.Start>>63, "a kernel address")
+			if ev.Gone {
+				went = append(went, ev)
+			} else {
+				came = append(came, ev)
+			}
+		}
+		return len(went) > 0
+	}, 20*time.Second, 10*time.Millisecond)
+	require.NotEmpty(t, came)
+	require.Equal(t, came[0].Start, went[0].Start)
+	require.True(t, strings.HasPrefix(came[0].Comm, "bpf_prog_"))
+}

@@ -45,6 +45,8 @@ func parseRecord(kind uint32, misc uint16, body []byte) (Event, error) {
 		err = parseTask(&ev, EventExit, body)
 	case unix.PERF_RECORD_LOST:
 		err = parseLost(&ev, body)
+	case unix.PERF_RECORD_KSYMBOL:
+		err = parseKsymbol(&ev, body)
 	}
 	if err != nil {
 		return Event{}, fmt.Errorf("record of type %d: %w", kind, err)
@@ -104,6 +106,21 @@ func parseLost(ev *Event, body []byte) error {
 	}
 	ev.Kind = EventLost
 	ev.Lost = binary.NativeEndian.Uint64(body[8:])
+	return nil
+}
+
+// parseKsymbol reads struct { u64 addr; u32 len; u16 ksym_type, flags; char
+// name[] }.
+func parseKsymbol(ev *Event, body []byte) error {
+	const fixed, unregister = 16, 1 // PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER
+	if len(body) < fixed {
+		return errShortRecord
+	}
+	ev.Kind = EventSymbol
+	ev.Start = binary.NativeEndian.Uint64(body)
+	ev.Length = uint64(binary.NativeEndian.Uint32(body[8:]))
+	ev.Gone = binary.NativeEndian.Uint16(body[14:])&unregister != 0
+	ev.Comm = cString(body[fixed:])
 	return nil
 }
 

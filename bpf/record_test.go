@@ -64,6 +64,10 @@ func TestParseRecord(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Event{Kind: EventFork, Nanos: 12345, PID: 10, TID: 10, ParentPID: 9}, ev)
 
+	ev, err = parseRecord(unix.PERF_RECORD_KSYMBOL, 0, record(uint64(0xffffffffc0001000), uint32(0x80), []byte{1, 0, 1, 0}, "bpf_prog_x"))
+	require.NoError(t, err)
+	require.Equal(t, Event{Kind: EventSymbol, Nanos: 12345, Start: 0xffffffffc0001000, Length: 0x80, Gone: true, Comm: "bpf_prog_x"}, ev)
+
 	ev, err = parseRecord(unix.PERF_RECORD_LOST, 0, record(uint64(1), uint64(99)))
 	require.NoError(t, err)
 	require.EqualValues(t, 99, ev.Lost)
@@ -74,7 +78,7 @@ func TestParseRecord(t *testing.T) {
 }
 
 func TestParseRecordTooShort(t *testing.T) {
-	for _, kind := range []uint32{unix.PERF_RECORD_MMAP2, unix.PERF_RECORD_COMM, unix.PERF_RECORD_FORK, unix.PERF_RECORD_EXIT, unix.PERF_RECORD_LOST} {
+	for _, kind := range []uint32{unix.PERF_RECORD_MMAP2, unix.PERF_RECORD_COMM, unix.PERF_RECORD_FORK, unix.PERF_RECORD_EXIT, unix.PERF_RECORD_LOST, unix.PERF_RECORD_KSYMBOL} {
 		_, err := parseRecord(kind, 0, record(uint32(1)))
 		require.ErrorIs(t, err, errShortRecord)
 		_, err = parseRecord(kind, 0, []byte{1})

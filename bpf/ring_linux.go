@@ -26,8 +26,11 @@ type eventRing struct {
 	scratch []byte // a record that wraps around the end of the ring
 }
 
-// perfBitBuildID is build_id of struct perf_event_attr (kernel 5.12).
-const perfBitBuildID = 1 << 34
+// Bits of struct perf_event_attr: ksymbol (kernel 5.1), build_id (5.12).
+const (
+	perfBitKsymbol = 1 << 29
+	perfBitBuildID = 1 << 34
+)
 
 func openEventRing(cpu int) (_ *eventRing, err error) {
 	attr := unix.PerfEventAttr{
@@ -37,7 +40,7 @@ func openEventRing(cpu int) (_ *eventRing, err error) {
 		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME,
 		Clockid:     unix.CLOCK_MONOTONIC,
 		Wakeup:      1, // a byte: the reader waits for anything, then lets more gather
-		Bits: unix.PerfBitMmap | unix.PerfBitMmap2 | perfBitBuildID |
+		Bits: unix.PerfBitMmap | unix.PerfBitMmap2 | perfBitBuildID | perfBitKsymbol |
 			unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask |
 			unix.PerfBitSampleIDAll | unix.PerfBitUseClockID | unix.PerfBitWatermark,
 	}

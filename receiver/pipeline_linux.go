@@ -15,6 +15,7 @@ import (
 	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/window"
 	"github.com/flametel/flametel/symbolize"
+	"github.com/flametel/flametel/symbolize/addr"
 )
 
 // hostSource samples this host: it joins the kernel's samples with what the
@@ -86,9 +87,7 @@ func (h *hostSource) warnIfKernelHidden() {
 // follow starts the background work.
 func (h *hostSource) follow() {
 	h.background.Go(func() {
-		err := h.events.Run(func(events []bpf.Event) {
-			h.eventsLost.Add(h.registry.Apply(events))
-		})
+		err := h.events.Run(h.apply)
 		if err != nil {
 			h.log.Error("Processes cannot be followed any more; new ones are read from procfs when they are sampled.", zap.Error(err))
 		}
@@ -100,6 +99,21 @@ func (h *hostSource) follow() {
 	})
 }
 
+// apply takes in what happened to processes and to the kernel's code.
+func (h *hostSource) apply(events []bpf.Event) {
+	for i := range events {
+		ev := &events[i]
+		switch {
+		case ev.Kind != bpf.EventSymbol:
+		case ev.Gone:
+			h.symbolizer.RemoveKernelSymbol(addr.Virtual(ev.Start), ev.Length, ev.Comm)
+		default:
+			h.symbolizer.AddKernelSymbol(addr.Virtual(ev.Start), ev.Length, ev.Comm)
+		}
+	}
+	h.eventsLost.Add(h.registry.Apply(events))
+}
+
 // Drain empties the kernel's maps into w.
 func (h *hostSource) Drain(ctx context.Context, w *window.Window) (drainStats, error) {
 	stats := drainStats{MapUsage: make(map[string]float64)}
@@ -108,7 +122,7 @@ func (h *hostSource) Drain(ctx context.Context, w *window.Window) (drainStats, e
 		samples, taken, err := src.Drain()
 		errs = append(errs, err)
 		// After the samples were taken, so that nothing they need is missing.
-		h.eventsLost.Add(h.registry.Apply(h.events.Poll()))
+		h.apply(h.events.Poll())
 		h.count(w, src, samples, &taken)
 		stats.MapUsage[src.Kind().Name+".counts"] = taken.CountsUsed
 		stats.MapUsage[src.Kind().Name+".stacks"] = taken.StacksUsed

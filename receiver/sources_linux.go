@@ -33,5 +33,9 @@ func symbolizeOptions(cfg *Config) symbolize.Options {
 		demangleFull:   demangle.Full,
 		demangleNone:   demangle.None,
 	}
-	return symbolize.Options{ProcRoot: procRoot, Demangle: styles[cfg.Symbols.Demangle]}
+	return symbolize.Options{
+		ProcRoot:      procRoot,
+		Demangle:      styles[cfg.Symbols.Demangle],
+		KernelSymbols: bpf.KernelSymbols,
+	}
 }

@@ -1,6 +1,7 @@
 package symbolize
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"time"
@@ -30,6 +31,39 @@ type kernelState struct {
 	lines   map[int][]Line // by index in table
 	modules map[string]*Module
 	vain    int // readings since one that named more than the one before
+	live    kernel.Live
+}
+
+// bpfPath is the module of BPF programs and trampolines, as in kallsyms.
+const bpfPath = "[bpf]"
+
+// AddKernelSymbol notes code that the kernel got at run time, length bytes at
+// start: a BPF program or a trampoline. RemoveKernelSymbol notes its end; it
+// keeps its name until other code takes its place.
+func (s *Symbolizer) AddKernelSymbol(start addr.Virtual, length uint64, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kernel.live.Add(start, length, name)
+	s.forgetKernelFrames(start, length)
+}
+
+// RemoveKernelSymbol is the opposite of AddKernelSymbol.
+func (s *Symbolizer) RemoveKernelSymbol(start addr.Virtual, length uint64, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kernel.live.Remove(start, length, name)
+}
+
+// forgetKernelFrames drops the frames in a range whose code was replaced.
+func (s *Symbolizer) forgetKernelFrames(start addr.Virtual, length uint64) {
+	k := &s.kernel
+	for at := range k.frames {
+		if at >= start && at-start < addr.Virtual(length) {
+			delete(k.frames, at)
+			k.held -= frameBytes
+			s.held -= frameBytes
+		}
+	}
 }
 
 // Kernel appends one frame for each address of a kernel stack, leaf first, to
@@ -67,13 +101,19 @@ func (s *Symbolizer) KernelRanges(names ...string) [][2]addr.Virtual {
 func (s *Symbolizer) kernelFrame(at addr.Virtual) *Frame {
 	k := &s.kernel
 	s.readKernel()
+	name, live := k.live.Lookup(at)
 	i, ok := k.table.Lookup(at)
-	if !ok && s.rereadKernel() {
+	if !live && !ok && s.rereadKernel() {
 		i, ok = k.table.Lookup(at)
 	}
 	f := &Frame{Kind: KindKernel, Address: addr.File(at), Reason: ReasonNoSymbol}
 	bytes := int64(frameBytes)
 	switch {
+	case live:
+		f.Reason = ReasonNone
+		f.Module = k.module(k.table, bpfPath)
+		f.Lines = []Line{s.line(name)}
+		bytes += linesBytes + int64(len(name))
 	case ok:
 		f.Reason = ReasonNone
 		f.Module = k.module(k.table, k.table.Module(i))
@@ -138,15 +178,25 @@ func (s *Symbolizer) rereadKernel() bool {
 	return true
 }
 
-// openKernel returns an empty table, which is a hidden one, if there are no
-// symbols to read.
+// openKernel reads the symbols: from kallsyms, or where that hides the
+// addresses, from where the profiler says. It returns an empty table, which is
+// a hidden one, if there are none to read.
 func (s *Symbolizer) openKernel() *kernel.Table {
-	f, err := os.Open(filepath.Join(s.opts.ProcRoot, "kallsyms"))
+	t := parseKernel(os.Open(filepath.Join(s.opts.ProcRoot, "kallsyms")))
+	if t.Hidden() && s.opts.KernelSymbols != nil {
+		if other := parseKernel(s.opts.KernelSymbols()); !other.Hidden() {
+			return other
+		}
+	}
+	return t
+}
+
+func parseKernel[R io.ReadCloser](r R, err error) *kernel.Table {
 	if err != nil {
 		return &kernel.Table{}
 	}
-	defer f.Close()
-	t, err := kernel.Parse(f)
+	defer r.Close()
+	t, err := kernel.Parse(r)
 	if err != nil {
 		return &kernel.Table{}
 	}
@@ -164,10 +214,15 @@ func (s *Symbolizer) setKernel(t *kernel.Table) {
 	old := k.frames
 	s.held -= k.held
 	*k = kernelState{
-		table: t, read: k.read, held: t.Bytes(),
+		table: t, read: k.read, held: t.Bytes(), live: k.live,
 		frames: make(map[addr.Virtual]*Frame), lines: make(map[int][]Line), modules: make(map[string]*Module),
 	}
 	for at, f := range old {
+		if _, live := k.live.Lookup(at); live {
+			k.frames[at] = f
+			k.held += frameBytes
+			continue
+		}
 		if i, ok := t.Lookup(at); ok && f.Reason == ReasonNone && f.Lines[0].Name == t.Name(i) {
 			k.frames[at] = f
 			k.held += frameBytes

@@ -1,6 +1,7 @@
 package symbolize
 
 import (
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,9 @@ type Options struct {
 	// Now is the clock of the rules that something is looked at again only
 	// after some time; nil means time.Now.
 	Now func() time.Time
+	// KernelSymbols reads the kernel's symbols in the format of kallsyms where
+	// that file itself hides the addresses. May be nil.
+	KernelSymbols func() (io.ReadCloser, error)
 }
 
 // Symbolizer names addresses. All methods are safe for concurrent use: Open is
