@@ -30,6 +30,9 @@ readonly test_needs="
 as                                binutils
 bpftool                           bpftool
 chromium                          chromium
+clang++-14                        clang-14
+dwz                               dwz
+g++                               g++
 mount                             mount
 ps                                procps
 unshare                           util-linux

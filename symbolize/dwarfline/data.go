@@ -29,8 +29,8 @@ const (
 	defaultMaxBytes    = 32 << 20
 	defaultMaxUnpacked = 128 << 20
 	// indexWork and unitWork are bytes decoded, at some 100 MB/s.
-	indexWork = 2 << 30
-	unitWork  = 4 << 30
+	indexWork = 256 << 20
+	unitWork  = 1 << 30
 )
 
 // Line is one function at an address.
