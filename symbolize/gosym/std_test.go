@@ -17,10 +17,10 @@ import (
 // largest at hand.
 func goTool(t testing.TB, name string) string {
 	t.Helper()
-	if name == "go" {
-		path, err := exec.LookPath(filepath.Join(build.Default.GOROOT, "bin", "go"))
+	if name == "go" || name == "gofmt" {
+		path, err := exec.LookPath(filepath.Join(build.Default.GOROOT, "bin", name))
 		if err != nil {
-			path, err = exec.LookPath("go")
+			path, err = exec.LookPath(name)
 		}
 		require.NoError(t, err)
 		return path
