@@ -5,9 +5,12 @@ package debuginfo
 import (
 	"context"
 	"encoding/hex"
+	"fmt"
 	"hash/crc32"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -22,17 +25,53 @@ type tree struct {
 	work string // where the files were built
 }
 
-// newTree builds /bin/p, stripped and with a link to p.debug, which lies in
-// work. flags are for gcc.
-func newTree(t *testing.T, flags string) *tree {
-	work := build(t, "gcc -O1 -g "+flags+" -o whole p.c",
-		"objcopy --only-keep-debug whole p.debug",
-		"strip -o p whole", "objcopy --add-gnu-debuglink=p.debug p",
-		// Another program of the same names.
-		"sed s/secret/other/ p.c > q.c", "gcc -O1 -g "+flags+" -o other q.c", "objcopy --only-keep-debug other other.debug")
-	tr := &tree{t: t, root: t.TempDir(), work: work}
+// newTree makes /bin/p, stripped and with a link to p.debug, which lies in
+// work together with files of another program.
+func newTree(t *testing.T, built func() (map[string][]byte, error)) *tree {
+	t.Helper()
+	files, err := built()
+	require.NoError(t, err)
+	tr := &tree{t: t, root: t.TempDir(), work: t.TempDir()}
+	for name, b := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(tr.work, name), b, 0o600))
+	}
 	tr.put("p", "/bin/p")
 	return tr
+}
+
+// The programs are built once for all tests.
+var (
+	withID    = sync.OnceValues(func() (map[string][]byte, error) { return buildTree("-Wl,--build-id=sha1") })
+	withoutID = sync.OnceValues(func() (map[string][]byte, error) { return buildTree("-Wl,--build-id=none") })
+)
+
+func buildTree(flags string) (map[string][]byte, error) {
+	dir, err := os.MkdirTemp("", "debuginfo")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if err := os.WriteFile(filepath.Join(dir, "p.c"), []byte(programSource), 0o600); err != nil {
+		return nil, err
+	}
+	for _, c := range []string{
+		"gcc -O1 -g " + flags + " -o whole p.c", "objcopy --only-keep-debug whole p.debug",
+		"strip -o p whole", "objcopy --add-gnu-debuglink=p.debug p",
+		"sed s/secret/other/ p.c > q.c", "gcc -O1 -g " + flags + " -o other q.c", "objcopy --only-keep-debug other other.debug",
+	} {
+		cmd := exec.Command("sh", "-ec", c)
+		cmd.Dir = dir
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("%s: %w: %s", c, err, out)
+		}
+	}
+	files := make(map[string][]byte)
+	for _, name := range []string{"p", "p.c", "p.debug", "whole", "other.debug"} {
+		if files[name], err = os.ReadFile(filepath.Join(dir, name)); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
 }
 
 func (tr *tree) put(file, to string) {
@@ -82,11 +121,6 @@ func (tr *tree) expectNone(why string) {
 	assert.ErrorContains(tr.t, err, why)
 }
 
-const (
-	withID    = "-Wl,--build-id=sha1"
-	withoutID = "-Wl,--build-id=none"
-)
-
 func TestByBuildID(t *testing.T) {
 	t.Parallel()
 	tr := newTree(t, withID)
@@ -103,8 +137,8 @@ func TestByBuildID(t *testing.T) {
 
 func TestByLink(t *testing.T) {
 	t.Parallel()
-	for _, flags := range []string{withID, withoutID} {
-		tr := newTree(t, flags)
+	for _, built := range []func() (map[string][]byte, error){withID, withoutID} {
+		tr := newTree(t, built)
 		global := "/usr/lib/debug/bin/p.debug"
 		tr.put("p.debug", global)
 		tr.expect(global, SourceDebugLink)

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -17,6 +16,7 @@ var ErrFormat = errors.New("not a usable jitdump file")
 const (
 	magic      = 0x4A695444 // as little-endian machines write it
 	version    = 1
+	v8Mark     = 0xdeadbeef // in the reserved field of V8's header
 	headerSize = 40
 	prefixSize = 16
 	loadSize   = 40 // of the fixed part of a load record, without the prefix
@@ -42,14 +42,6 @@ const (
 	maxDebug = 1 << 20
 	// maxHeader bounds the header, which may have unknown parts.
 	maxHeader = 64 << 10
-)
-
-// Machines with V8 have entries whose address is too large by the size of an
-// ELF header, because perf puts code behind one (v8/src/diagnostics/
-// perf-jit.cc, kElfHeaderSize). Its mark in the header tells such files.
-const (
-	v8Mark  = 0xdeadbeef
-	v8Shift = 0x40
 )
 
 var le = binary.LittleEndian
@@ -130,44 +122,4 @@ func parseMove(b []byte) (m move, ok bool) {
 	}
 	m.size = uint32(size)
 	return m, true
-}
-
-// debugLine says that code from an offset on is of a source line. file is
-// valid until the buffer is used again.
-type debugLine struct {
-	offset uint32
-	line   uint32
-	file   []byte
-}
-
-// parseDebug takes a debug record: the lines of the code that will be loaded
-// to an address, sorted by offset. A damaged record has the lines that come
-// before the damage.
-func parseDebug(b []byte, v8 bool) (start uint64, lines []debugLine) {
-	if len(b) < debugSize {
-		return 0, nil
-	}
-	start = le.Uint64(b)
-	count := le.Uint64(b[8:])
-	b = b[debugSize:]
-	base := start
-	if v8 && len(b) >= 8 && le.Uint64(b)-start >= v8Shift {
-		base += v8Shift
-	}
-	var file []byte
-	for ; count > 0 && len(b) > entrySize; count-- {
-		name, rest, ok := bytes.Cut(b[entrySize:], []byte{0})
-		if !ok || len(name) > maxName {
-			break
-		}
-		if string(name) != "\xff" { // the same as before
-			file = name
-		}
-		if offset := le.Uint64(b) - base; offset < maxSize {
-			lines = append(lines, debugLine{offset: uint32(offset), line: le.Uint32(b[8:]), file: file})
-		}
-		b = rest
-	}
-	slices.SortStableFunc(lines, func(a, b debugLine) int { return int(a.offset) - int(b.offset) })
-	return start, lines
 }

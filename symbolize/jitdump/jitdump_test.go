@@ -106,9 +106,9 @@ func TestMovedCode(t *testing.T) {
 
 func TestSourceLines(t *testing.T) {
 	t.Parallel()
-	lines := []at{{0x1004, 1, "a.js"}, {0x1010, 2, "\xff"}, {0x1010, 3, "b.js"}, {0x1008, 9, "c.js"}}
+	lines := []at{{0x1004, 1, "/a.js"}, {0x1010, 2, "\xff"}, {0x1010, 3, "/b.js"}, {0x1008, 9, "/c.js"}}
 	want := map[addr.Virtual]string{
-		0x1000: ":0", 0x1003: ":0", 0x1004: "a.js:1", 0x1007: "a.js:1", 0x1008: "c.js:9", 0x1010: "b.js:3", 0x10ff: "b.js:3",
+		0x1000: ":0", 0x1003: ":0", 0x1004: "/a.js:1", 0x1007: "/a.js:1", 0x1008: "/c.js:9", 0x1010: "/b.js:3", 0x10ff: "/b.js:3",
 	}
 	check := func(l *log) {
 		var r Reader
@@ -133,6 +133,45 @@ func TestSourceLines(t *testing.T) {
 		l.debug(0x5000+i, at{0x5000, 1, "other"})
 	}
 	check(l)
+}
+
+func TestFileNamesThatV8Garbled(t *testing.T) {
+	t.Parallel()
+	const file = "/srv/hot script.js"
+	garbage := "\x50\x77\x02\x00\x00\x00\x00\x00\x80\xa4\xff\x9b\xac\x30\x31\x11js"
+	require.Len(t, garbage, len(file))
+	for _, count := range []int{1, 2, 3, 20} {
+		for padding := range 8 {
+			var lines []at
+			for i := range count {
+				lines = append(lines, at{0x1000 + v8Shift + uint64(i)*4, uint32(3 + i), garbage})
+			}
+			l := newLog(0, v8Mark).debug(0x1000, lines...)
+			l.b = append(l.b, make([]byte, padding)...)
+			le.PutUint32(l.b[headerSize+4:], uint32(len(l.b)-headerSize))
+			var r Reader
+			update(t, &r, l.load(10, 0x1000, 0x100, "JS:*f "+file+":3:1", 0).b)
+			for i := range count {
+				c, _ := r.Lookup(addr.Virtual(0x1001+i*4), 0)
+				assert.Equal(t, file, c.File, "%d entries, %d bytes of padding", count, padding)
+				assert.Equal(t, int64(3+i), c.Line)
+			}
+			// Lines of another file are not given to this one.
+			r = Reader{}
+			update(t, &r, l.load(10, 0x1000, 0x100, "JS:*f "+file[1:]+"/of/another:3:1", 0).b)
+			c, _ := r.Lookup(0x1001, 5)
+			assert.Equal(t, file, c.File) // the first load took the lines
+			c, _ = r.Lookup(0x1001, 10)
+			assert.Empty(t, c.File)
+		}
+	}
+	var r Reader
+	update(t, &r, newLog(0, v8Mark).debug(0x1000, at{0x1040, 3, garbage}, at{0x1044, 4, garbage + "x"}).
+		load(10, 0x1000, 0x100, "JS:*f "+file+":3:1", 0).b)
+	c, ok := r.Lookup(0x1001, 0)
+	assert.True(t, ok)
+	assert.Empty(t, c.File)
+	assert.Zero(t, c.Line)
 }
 
 func TestLinesBelongToOneLoad(t *testing.T) {
@@ -330,6 +369,7 @@ func TestNamesAndLinesAreBounded(t *testing.T) {
 func FuzzUpdate(f *testing.F) {
 	f.Add(newLog(0, 0).debug(0x1000, at{0x1000, 7, "a.js"}, at{0x1008, 8, "\xff"}).load(10, 0x1000, 0x100, "f", 16).
 		move(20, 0x1000, 0x8000, 0x10).load(30, 0x1000, 0x10, "g", 0).record(3, 40, func() {}).b, uint16(80))
+	f.Add(newLog(0, v8Mark).debug(0x1000, at{0x1040, 7, "/a.js\x00b"}, at{0x1048, 8, "/a.js\x00b"}).load(10, 0x1000, 0x100, "JS:*f /a.js/b:1:1", 1).b, uint16(0))
 	f.Add(newLog(flagArchTimestamp, v8Mark).debug(0x1000, at{0x1040, 7, "a.js"}).load(10, 0x1000, 0x3000000, "large", 0).b, uint16(0))
 	f.Fuzz(func(t *testing.T, b []byte, cut uint16) {
 		var r, whole Reader

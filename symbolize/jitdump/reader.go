@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/jitdump/jitname"
 )
 
 const (
@@ -33,8 +34,9 @@ type Reader struct {
 
 // pending are lines of code that is not loaded yet.
 type pending struct {
-	start uint64
-	lines span
+	start   uint64
+	lines   span
+	garbled int // as in debugInfo
 }
 
 // Update reads the whole records that are new in the file behind f, which has
@@ -148,7 +150,7 @@ func (r *Reader) load(b []byte, at uint64) bool {
 	e := entry{start: c.start, size: c.size, from: at}
 	for i, p := range r.pending {
 		if p.start == c.start {
-			e.lines = p.lines
+			e.lines = r.restore(p, c.name)
 			r.pending = append(r.pending[:i], r.pending[i+1:]...)
 			break
 		}
@@ -191,14 +193,32 @@ func (r *Reader) makeRoom(e *entry) {
 }
 
 func (r *Reader) debug(b []byte) {
-	start, lines := parseDebug(b, r.header.v8)
-	if len(lines) == 0 {
+	d, ok := parseDebug(b, r.header.v8)
+	if !ok {
 		return
 	}
 	if len(r.pending) == maxPending {
 		r.pending = append(r.pending[:0], r.pending[1:]...)
 	}
-	r.pending = append(r.pending, pending{start: start, lines: r.table.addLines(lines)})
+	r.pending = append(r.pending, pending{start: d.start, lines: r.table.addLines(d.lines), garbled: d.garbled})
+}
+
+// restore returns lines with the file that they are of. If it is not known, it
+// is that of the function if that has a name as long; else there are none.
+func (r *Reader) restore(p pending, function []byte) span {
+	if p.garbled == 0 {
+		return p.lines
+	}
+	file := jitname.Parse(string(function), jitname.V8).File
+	// Up to 7 bytes of padding of the record may count as part of the names.
+	if n := p.garbled - len(file); n < 0 || n*int(p.lines.count) >= 8 {
+		return span{}
+	}
+	id := r.table.names.intern([]byte(file))
+	for i := range p.lines.count {
+		r.table.lines[p.lines.start+i].file = id
+	}
+	return p.lines
 }
 
 // Code is a piece of generated code.
