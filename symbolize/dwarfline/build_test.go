@@ -22,13 +22,17 @@ func build(t testing.TB, sources map[string]string, commands ...string) string {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	for _, c := range commands {
-		words := strings.Fields(c)
-		cmd := exec.Command(words[0], words[1:]...)
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s: %s", c, out)
+		run(t, dir, strings.Fields(c)...)
 	}
 	return dir
+}
+
+func run(t testing.TB, dir string, words ...string) {
+	t.Helper()
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s: %s", words, out)
 }
 
 func openELF(t testing.TB, path string) (*elffile.File, *os.File) {

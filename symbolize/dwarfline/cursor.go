@@ -47,6 +47,10 @@ func (c *cursor) seek(pos, end uint64) {
 		return
 	}
 	c.end = min(end, c.sec.size)
+	if c.work.left < 0 {
+		c.fail(fmt.Errorf("%w: reading it takes too long", ErrTooBig))
+		return
+	}
 	if pos > c.end {
 		c.fail(fmt.Errorf("%w: offset %#x of %#x", ErrFormat, pos, c.end))
 		return

@@ -2,10 +2,12 @@ package dwarfline
 
 import (
 	"bytes"
+	"cmp"
 	"debug/elf"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"unsafe"
 
 	"github.com/flametel/flametel/symbolize/addr"
@@ -14,11 +16,10 @@ import (
 
 // Options bound what a Data holds; the zero value is good.
 type Options struct {
-	// MaxBytes bounds what is held of units; 0 means 32 MiB. The unit at hand
-	// and the index are held even if they alone are larger.
+	// MaxBytes bounds what is held of units between lookups; 0 means 16 MiB.
 	MaxBytes int64
 	// MaxUnpacked bounds the contents of compressed sections, which are held in
-	// addition; 0 means 128 MiB.
+	// addition; 0 means 48 MiB. Sections that would exceed it are not read.
 	MaxUnpacked int64
 	// Supplement is the file that SupplementName tells, if it was found.
 	Supplement       *elffile.File
@@ -26,8 +27,8 @@ type Options struct {
 }
 
 const (
-	defaultMaxBytes    = 32 << 20
-	defaultMaxUnpacked = 128 << 20
+	defaultMaxBytes    = 16 << 20
+	defaultMaxUnpacked = 48 << 20
 	// indexWork and unitWork are bytes decoded, at some 100 MB/s.
 	indexWork = 256 << 20
 	unitWork  = 1 << 30
@@ -102,13 +103,13 @@ func Open(f *elffile.File, r io.ReaderAt, opts Options) (*Data, error) {
 }
 
 // codeOf returns where a file has code, by its sections or else its segments.
-func codeOf(f *elffile.File) [][2]uint64 {
-	var code [][2]uint64
+func codeOf(f *elffile.File) (code [][2]uint64) {
 	add := func(start addr.File, size uint64) {
 		if end := uint64(start) + size; end > uint64(start) {
 			code = append(code, [2]uint64{uint64(start), end})
 		}
 	}
+	defer func() { code = merge(code) }()
 	for i := range f.Sections {
 		if s := &f.Sections[i]; s.Flags&(elf.SHF_ALLOC|elf.SHF_EXECINSTR) == elf.SHF_ALLOC|elf.SHF_EXECINSTR {
 			add(s.Address, s.Size)
@@ -146,13 +147,23 @@ func SupplementName(f *elffile.File) (path string, buildID []byte, ok bool) {
 	return string(b[:n]), b[n+1:], true
 }
 
-func (d *Data) isCode(a uint64) bool {
-	for _, r := range d.code {
-		if a >= r[0] && a < r[1] {
-			return true
+// merge sorts ranges and joins those that touch.
+func merge(ranges [][2]uint64) [][2]uint64 {
+	slices.SortFunc(ranges, func(a, b [2]uint64) int { return cmp.Compare(a[0], b[0]) })
+	out := ranges[:0]
+	for _, r := range ranges {
+		if n := len(out); n > 0 && r[0] <= out[n-1][1] {
+			out[n-1][1] = max(out[n-1][1], r[1])
+			continue
 		}
+		out = append(out, r)
 	}
-	return false
+	return slices.Clip(out)
+}
+
+func (d *Data) isCode(a uint64) bool {
+	i, found := slices.BinarySearchFunc(d.code, a, func(r [2]uint64, a uint64) int { return cmp.Compare(r[0], a) })
+	return found || i > 0 && a < d.code[i-1][1]
 }
 
 func (d *Data) unpackLeft() uint64 { return uint64(max(0, d.opts.MaxUnpacked-d.unpacked)) }

@@ -8,11 +8,11 @@ import (
 
 // maxSpans bounds the ranges that are sorted at once; a browser built with a
 // section for each function has about a million.
-const maxSpans = 1 << 22
+const maxSpans = 1 << 21
 
 // makeIndex reads which addresses belong to which unit.
 func (d *Data) makeIndex() error {
-	s := d.session(indexWork)
+	s := &session{d: d, work: budget{indexWork}}
 	if err := s.units(d.main); err != nil {
 		return err
 	}

@@ -24,17 +24,20 @@ func (d *Data) Lookup(pc addr.File, dst []Line) ([]Line, error) {
 		return dst, nil
 	}
 	d.tick++
-	s := d.session(unitWork)
+	s := session{d: d, work: budget{unitWork}}
 	u, err := s.unit(&d.main.units[id])
-	if err != nil {
-		return dst, err
+	if err == nil {
+		n := len(dst)
+		if dst, err = s.answer(u, uint64(pc), dst); err != nil {
+			dst = dst[:n]
+			if !passing(err) && s.work.left < unitWork/2 {
+				u.bad = err // it is not tried again and again
+			}
+		}
 	}
-	n := len(dst)
-	dst, err = s.answer(u, uint64(pc), dst)
-	if err != nil {
-		dst = dst[:n]
+	if u != nil {
+		d.evict(u)
 	}
-	d.evict(u)
 	return dst, err
 }
 
@@ -170,6 +173,9 @@ func (s *session) lines(u *unit) error {
 	}
 	t, err := s.readLines(u.info.stmtList)
 	if err != nil {
+		if !passing(err) {
+			u.bad = err // no address has an answer without lines
+		}
 		return err
 	}
 	u.lines = t

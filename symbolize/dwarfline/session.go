@@ -16,13 +16,6 @@ type session struct {
 	depth      int
 }
 
-func (d *Data) session(work int64) *session {
-	return &session{
-		d: d, work: budget{work},
-		cursors: make(map[*section]*cursor), infos: make(map[*unitHead]*unitInfo),
-	}
-}
-
 // cursor returns the cursor of a section, unpacked if it is a compressed one.
 // Each section has one, so whoever uses it seeks first.
 func (s *session) cursor(im *image, id sectionID) *cursor {
@@ -31,6 +24,9 @@ func (s *session) cursor(im *image, id sectionID) *cursor {
 		return c
 	}
 	c := &cursor{sec: sec, work: &s.work, window: pointWindow}
+	if s.cursors == nil {
+		s.cursors = make(map[*section]*cursor)
+	}
 	s.cursors[sec] = c
 	n, err := sec.unpack(s.d.unpackLeft())
 	s.d.unpacked += n

@@ -149,6 +149,9 @@ func (s *session) info(im *image, h *unitHead) (*unitInfo, error) {
 			return nil, err
 		}
 	}
+	if s.infos == nil {
+		s.infos = make(map[*unitHead]*unitInfo)
+	}
 	s.infos[h] = info
 	return info, nil
 }

@@ -1,0 +1,105 @@
+package dwarfline
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// large builds a file with about 100 MB of debug information: the same
+// functions, each with a dozen inlined calls, in many units.
+func large(b *testing.B, flags string) string {
+	b.Helper()
+	const units, functions, types = 200, 400, 600
+	var src strings.Builder
+	for i := range types {
+		fmt.Fprintf(&src, "struct part_of_program_%d { long first_member, second_member; struct part_of_program_%d *next_part; char name[%d]; };\n", i, max(0, i-1), i+1)
+	}
+	src.WriteString("#define INLINE static inline __attribute__((always_inline))\nstatic volatile long sink;\n")
+	src.WriteString("INLINE long inner(long x) { sink = x; return x * 31; }\nINLINE long middle(long x) { return inner(x) + inner(x ^ 5); }\n")
+	for i := range functions {
+		fmt.Fprintf(&src, "__attribute__((used, noinline)) static long function_%d(struct part_of_program_%d *p, long a) {\n	long r = middle(a) + p->first_member;\n	for (long j = 0; j < a; j++)\n		r ^= middle(j);\n	return r + middle(r);\n}\n", i, i%types)
+	}
+	dir := build(b, map[string]string{"part.c": src.String(), "main.c": "void _start(void) {}\n"},
+		"gcc -O2 -c main.c "+flags, "gcc -O2 -c part.c "+flags)
+	part, err := os.ReadFile(filepath.Join(dir, "part.o"))
+	require.NoError(b, err)
+	link := "gcc -nostdlib -static " + flags + " -o large main.o"
+	for i := range units {
+		name := fmt.Sprintf("part%d.o", i)
+		require.NoError(b, os.WriteFile(filepath.Join(dir, name), part, 0o600))
+		link += " " + name
+	}
+	run(b, dir, strings.Fields(link)...)
+	return filepath.Join(dir, "large")
+}
+
+// BenchmarkLarge opens a file of some 100 MB and looks up one address, then
+// addresses all over the file.
+func BenchmarkLarge(b *testing.B) {
+	for name, flags := range map[string]string{"gcc": "-g", "no aranges": "-g", "compressed": "-g -gz=zlib"} {
+		path := large(b, flags)
+		if name == "no aranges" {
+			run(b, filepath.Dir(path), "objcopy", "-R", ".debug_aranges", "large")
+		}
+		info, err := os.Stat(path)
+		require.NoError(b, err)
+		pcs := addresses(b, path, 100000)
+		f, r := openELF(b, path)
+		b.Run(name+"/first", func(b *testing.B) {
+			b.ReportAllocs()
+			var d *Data
+			for b.Loop() {
+				d, err = Open(f, r, Options{})
+				require.NoError(b, err)
+				lookup(b, d, pcs[len(pcs)/2])
+			}
+			b.ReportMetric(float64(d.Bytes()), "held-B")
+			b.ReportMetric(float64(info.Size())/1e6, "file-MB")
+		})
+		b.Run(name+"/spread", func(b *testing.B) {
+			d, err := Open(f, r, Options{})
+			require.NoError(b, err)
+			i, most := 0, int64(0)
+			var lines []Line
+			var before, after runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&before)
+			for b.Loop() {
+				lines, err = d.Lookup(pcs[i*7919%len(pcs)], lines[:0])
+				if err != nil || len(lines) == 0 {
+					b.Fatal(err, lines)
+				}
+				most = max(most, d.Bytes())
+				i++
+			}
+			runtime.GC()
+			runtime.ReadMemStats(&after)
+			b.ReportMetric(float64(most), "most-held-B")
+			b.ReportMetric(float64(after.HeapAlloc)-float64(before.HeapAlloc), "heap-B")
+			runtime.KeepAlive(d)
+		})
+		b.Run(name+"/warm", func(b *testing.B) {
+			d, err := Open(f, r, Options{})
+			require.NoError(b, err)
+			var lines []Line
+			pcs := pcs[len(pcs)/2:][:500]
+			for range 2 {
+				for _, pc := range pcs {
+					lines, _ = d.Lookup(pc, lines[:0])
+				}
+			}
+			i := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				lines, _ = d.Lookup(pcs[i%len(pcs)], lines[:0])
+				i++
+			}
+		})
+	}
+}
