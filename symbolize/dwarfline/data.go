@@ -31,7 +31,7 @@ const (
 	defaultMaxUnpacked = 48 << 20
 	// indexWork and unitWork are bytes decoded, at some 100 MB/s.
 	indexWork = 256 << 20
-	unitWork  = 1 << 30
+	unitWork  = 512 << 20
 )
 
 // Line is one function at an address.
