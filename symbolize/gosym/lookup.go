@@ -88,6 +88,7 @@ func (l *lookup) covers(pc addr.File) (bool, error) {
 }
 
 // inlined appends the inlined calls at pc and sets the position in the function.
+// If a call is not known, the position is lost: the line is one of the call.
 func (l *lookup) inlined(pc addr.File, dst []Line) ([]Line, error) {
 	l.pc = pc
 	f := l.f
@@ -96,14 +97,15 @@ func (l *lookup) inlined(pc addr.File, dst []Line) ([]Line, error) {
 	}
 	for range maxInlined {
 		i, ok, err := l.t.valueAt(f.inline, f.entry, l.pc, &l.steps)
-		if err != nil && !isFormat(err) {
-			return dst, err
-		}
-		if !ok || i < 0 {
+		switch {
+		case isFormat(err):
+			l.lost = true
 			return dst, nil
-		}
-		if f.calls == 0 {
-			break
+		case err != nil || !ok || i < 0:
+			return dst, err
+		case f.calls == 0:
+			l.lost = true
+			return dst, nil
 		}
 		call, err := l.t.readCall(f.calls, uint64(i))
 		var line Line
@@ -120,8 +122,6 @@ func (l *lookup) inlined(pc addr.File, dst []Line) ([]Line, error) {
 		dst = append(dst, line)
 		l.pc = f.entry + addr.File(call.parent)
 	}
-	// It is in an inlined call of which nothing is known: the line is not one
-	// of the function.
 	l.lost = true
 	return dst, nil
 }

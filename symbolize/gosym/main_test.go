@@ -51,7 +51,7 @@ type variant struct {
 }
 
 func variants() []variant {
-	vs := []variant{
+	return []variant{
 		{name: "plain", env: "CGO_ENABLED=0"},
 		{name: "small", env: "CGO_ENABLED=0", args: []string{"-ldflags=-s -w"}},
 		{name: "small headerless", env: "CGO_ENABLED=0", args: []string{"-ldflags=-s -w"}, after: []string{"headerless"}},
@@ -62,15 +62,12 @@ func variants() []variant {
 		{name: "cgo internal", env: "CGO_ENABLED=1", args: []string{"-ldflags=-linkmode=internal -s -w"}},
 		{name: "pie external strip", env: "CGO_ENABLED=1", args: []string{"-buildmode=pie", "-ldflags=-linkmode=external"}, after: []string{"strip"}},
 		{name: "pie external headerless", env: "CGO_ENABLED=1", args: []string{"-buildmode=pie", "-ldflags=-linkmode=external"}, after: []string{"headerless"}},
+		{name: "c-shared strip", env: "CGO_ENABLED=1", args: []string{"-buildmode=c-shared"}, after: []string{"strip"}, other: true},
 		{name: "test", env: "CGO_ENABLED=0", test: true},
 		{name: "not optimized", env: "CGO_ENABLED=0", args: []string{"-gcflags=-N -l", "-trimpath"}},
-		{name: "arm64", env: "GOARCH=arm64", args: []string{"-ldflags=-s -w"}, other: true},
+		{name: "arm64", env: "GOARCH=arm64", args: []string{"-ldflags=-s -w"}, other: runtime.GOARCH != "arm64"},
 		{name: "386", env: "GOARCH=386", args: []string{"-ldflags=-s -w"}, other: runtime.GOARCH != "amd64"},
 	}
-	if runtime.GOARCH == "arm64" {
-		vs[len(vs)-2].other = false
-	}
-	return vs
 }
 
 // variantNamed returns one of variants.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -191,6 +192,47 @@ func TestNames(t *testing.T) {
 			assert.Empty(t, linesAt(t, table, 0))
 			assert.Empty(t, linesAt(t, table, ^addr.File(0)))
 			assert.Less(t, table.Bytes(), table.MaxBytes()+1)
+		})
+	}
+}
+
+// TestFrameSizesOfAssembly has functions of which the sizes are known: the
+// frame of main.assembly is 16 bytes and the saved frame pointer, and
+// runtime.memmove has none.
+func TestFrameSizesOfAssembly(t *testing.T) {
+	t.Parallel()
+	for _, v := range variants() {
+		if runtime.GOARCH != "amd64" || v.name == "arm64" || v.name == "386" {
+			continue
+		}
+		t.Run(v.name, func(t *testing.T) {
+			t.Parallel()
+			table := openTable(t, buildVariant(t, v))
+			fns := functions(t, table)
+			sizes := func(name string) map[int32]bool {
+				f, ok := fns[name]
+				require.True(t, ok)
+				assert.True(t, f.Assembly)
+				assert.False(t, f.TopFrame)
+				frames, err := table.Frames(f.Start, nil)
+				require.NoError(t, err)
+				require.NotEmpty(t, frames)
+				assert.Equal(t, f.Start, frames[0].Start)
+				m := map[int32]bool{}
+				for _, r := range frames {
+					m[r.Bytes] = true
+					n, ok, err := table.FrameSize(r.Limit - 1)
+					require.NoError(t, err)
+					assert.True(t, ok)
+					assert.Equal(t, r.Bytes, n)
+				}
+				return m
+			}
+			got := sizes(mainPath(v) + ".assembly")
+			assert.True(t, got[0] && got[24] && len(got) <= 3, "%v", got)
+			assert.Equal(t, map[int32]bool{0: true}, sizes("runtime.memmove"))
+			assert.True(t, fns["runtime.goexit"].TopFrame)
+			assert.True(t, fns["runtime.systemstack"].WritesSP || fns["runtime.mcall"].WritesSP)
 		})
 	}
 }

@@ -7,9 +7,9 @@ import (
 )
 
 // maxSteps bounds what a lookup decodes of a function's tables, all of them
-// together. Generated functions of some megabytes have a million steps; a
-// damaged table of this length takes about 20 ms.
-const maxSteps = 4 << 20
+// together. Functions of a megabyte have some ten thousand steps a table; a
+// damaged table of this length takes about 10 ms.
+const maxSteps = 1 << 20
 
 // values decodes a table of values by address: pairs of a signed change of the
 // value and of the length for which it holds, as varints; a change of zero
