@@ -7,7 +7,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -222,9 +221,8 @@ func TestSignalsEndARecordingAndKeepIt(t *testing.T) {
 
 func TestOtherSignalsDoNotEndARecording(t *testing.T) {
 	t.Parallel()
-	p := flametel(t, "samples", "record", "-q", "-d", "1", "-o", "out.folded")
-	require.NoError(t, p.Start())
-	time.Sleep(300 * time.Millisecond) // quiet, so there is no line to wait for
+	p := flametel(t, "samples", "record", "-d", "0.5", "-o", "out.folded")
+	p.begin()
 	require.NoError(t, p.Process.Signal(syscall.SIGUSR1))
 	assert.Zero(t, p.end())
 }

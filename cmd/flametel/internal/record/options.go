@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -119,7 +120,8 @@ func (o *Options) validateOutputs() error {
 	}
 	for i, path := range o.Outputs {
 		errs = append(errs, o.validateOutput(path))
-		if slices.Contains(o.Outputs[:i], path) {
+		same := func(other string) bool { return filepath.Clean(other) == filepath.Clean(path) }
+		if path != "" && slices.ContainsFunc(o.Outputs[:i], same) {
 			errs = append(errs, fmt.Errorf("--output %q is given twice", path))
 		}
 	}

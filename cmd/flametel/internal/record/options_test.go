@@ -55,6 +55,7 @@ func TestValidate(t *testing.T) {
 		{"extension", func(o *Options) { o.Outputs = []string{"x.png"} }, `--output "x.png": give --format, as the extension is not one of .svg .folded .txt .pb.gz .pprof .speedscope.json`},
 		{"extension with format", func(o *Options) { o.Outputs, o.Format = []string{"x.png"}, "svg" }, ""},
 		{"twice", func(o *Options) { o.Outputs = []string{"-", "a.svg", "-"} }, `--output "-" is given twice`},
+		{"twice by other names", func(o *Options) { o.Outputs = []string{"a.svg", "./a.svg"} }, `--output "./a.svg" is given twice`},
 		{"too many", func(o *Options) { o.Outputs = strings.Fields(strings.Repeat("- ", 17)) }, "--output: at most 16 are possible, got 17"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
