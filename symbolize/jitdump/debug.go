@@ -43,10 +43,11 @@ func parseDebug(b []byte, v8 bool) (d debugInfo, ok bool) {
 	if v8 && len(b) >= 8 && le.Uint64(b)-d.start >= v8Shift {
 		base += v8Shift
 	}
-	sound := true
-	if d.lines, sound = parseLines(b, count, base); v8 && !(sound && v8Files(d.lines)) {
-		d.lines, d.garbled = parseGarbled(b, count, base)
+	lines, sound := parseLines(b, count, base)
+	if v8 && (!sound || !v8Files(lines)) {
+		lines, d.garbled = parseGarbled(b, count, base)
 	}
+	d.lines = lines
 	slices.SortStableFunc(d.lines, func(a, b debugLine) int { return int(a.offset) - int(b.offset) })
 	return d, len(d.lines) > 0
 }
