@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -168,6 +169,43 @@ func TestTheNextServerIsAskedAndAFailingOneIsLeftAlone(t *testing.T) {
 	assert.Equal(t, Missing, state)
 	assert.Equal(t, asked+1, good.requests.Load())
 	assert.Equal(t, uint64(2), c.Stats().Failed)
+}
+
+func TestManyAskAtATimeAndClose(t *testing.T) {
+	t.Parallel()
+	files := make(map[byte][]byte)
+	for n := range byte(20) {
+		files[n] = programWith(t, n, 1000)
+	}
+	s := newServer(t, files)
+	size := int64(len(files[0]))
+	dir := filepath.Join(t.TempDir(), "cache")
+	c := newClient(t, Options{CacheDir: dir, MaxCacheBytes: 5 * size, MaxFileBytes: 2 * size}, s.URL)
+	var done sync.WaitGroup
+	for range 8 {
+		done.Add(1)
+		go func() {
+			defer done.Done()
+			for i := 0; ; i++ {
+				n := byte(i % 20)
+				f, state := c.Find(buildID(n))
+				if f != nil {
+					assert.Equal(t, Found, state)
+					assert.Equal(t, buildID(n), f.ELF.BuildIDs().GNU)
+					f.File.Close()
+				}
+				if state == Missing {
+					return // closed: all these files exist
+				}
+			}
+		}()
+	}
+	require.Eventually(t, func() bool { return c.Generation() >= 20 }, time.Minute, time.Millisecond)
+	c.Close()
+	c.Close()
+	done.Wait()
+	assert.LessOrEqual(t, len(list(t, dir)), 5)
+	assert.Zero(t, c.Stats().Refused+c.Stats().Absent)
 }
 
 // TestAServerThatNeverAnswers is not parallel: it looks at memory.
