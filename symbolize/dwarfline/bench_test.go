@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/flametel/flametel/symbolize/addr"
 )
 
 // large builds a file with about 100 MB of debug information: the same
@@ -40,66 +42,70 @@ func large(b *testing.B, flags string) string {
 }
 
 // BenchmarkLarge opens a file of some 100 MB and looks up one address, then
-// addresses all over the file.
+// addresses all over the file, then some again and again.
 func BenchmarkLarge(b *testing.B) {
 	for name, flags := range map[string]string{"gcc": "-g", "no aranges": "-g", "compressed": "-g -gz=zlib"} {
-		path := large(b, flags)
-		if name == "no aranges" {
-			run(b, filepath.Dir(path), "objcopy", "-R", ".debug_aranges", "large")
-		}
-		info, err := os.Stat(path)
+		b.Run(name, func(b *testing.B) {
+			path := large(b, flags)
+			if name == "no aranges" {
+				run(b, filepath.Dir(path), "objcopy", "-R", ".debug_aranges", "large")
+			}
+			pcs := addresses(b, path, 100000)
+			b.Run("first", func(b *testing.B) { benchmarkFirst(b, path, pcs) })
+			b.Run("spread", func(b *testing.B) { benchmarkSpread(b, path, pcs) })
+			b.Run("warm", func(b *testing.B) { benchmarkWarm(b, path, pcs[len(pcs)/2:][:500]) })
+		})
+	}
+}
+
+func benchmarkFirst(b *testing.B, path string, pcs []addr.File) {
+	info, err := os.Stat(path)
+	require.NoError(b, err)
+	f, r := openELF(b, path)
+	b.ReportAllocs()
+	var d *Data
+	for b.Loop() {
+		d, err = Open(f, r, Options{})
 		require.NoError(b, err)
-		pcs := addresses(b, path, 100000)
-		f, r := openELF(b, path)
-		b.Run(name+"/first", func(b *testing.B) {
-			b.ReportAllocs()
-			var d *Data
-			for b.Loop() {
-				d, err = Open(f, r, Options{})
-				require.NoError(b, err)
-				lookup(b, d, pcs[len(pcs)/2])
-			}
-			b.ReportMetric(float64(d.Bytes()), "held-B")
-			b.ReportMetric(float64(info.Size())/1e6, "file-MB")
-		})
-		b.Run(name+"/spread", func(b *testing.B) {
-			d, err := Open(f, r, Options{})
-			require.NoError(b, err)
-			i, most := 0, int64(0)
-			var lines []Line
-			var before, after runtime.MemStats
-			runtime.GC()
-			runtime.ReadMemStats(&before)
-			for b.Loop() {
-				lines, err = d.Lookup(pcs[i*7919%len(pcs)], lines[:0])
-				if err != nil || len(lines) == 0 {
-					b.Fatal(err, lines)
-				}
-				most = max(most, d.Bytes())
-				i++
-			}
-			runtime.GC()
-			runtime.ReadMemStats(&after)
-			b.ReportMetric(float64(most), "most-held-B")
-			b.ReportMetric(float64(after.HeapAlloc)-float64(before.HeapAlloc), "heap-B")
-			runtime.KeepAlive(d)
-		})
-		b.Run(name+"/warm", func(b *testing.B) {
-			d, err := Open(f, r, Options{})
-			require.NoError(b, err)
-			var lines []Line
-			pcs := pcs[len(pcs)/2:][:500]
-			for range 2 {
-				for _, pc := range pcs {
-					lines, _ = d.Lookup(pc, lines[:0])
-				}
-			}
-			i := 0
-			b.ReportAllocs()
-			for b.Loop() {
-				lines, _ = d.Lookup(pcs[i%len(pcs)], lines[:0])
-				i++
-			}
-		})
+		lookup(b, d, pcs[len(pcs)/2])
+	}
+	b.ReportMetric(float64(d.Bytes()), "held-B")
+	b.ReportMetric(float64(info.Size())/1e6, "file-MB")
+}
+
+func benchmarkSpread(b *testing.B, path string, pcs []addr.File) {
+	d := openData(b, path)
+	i, most := 0, int64(0)
+	var lines []Line
+	var err error
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for b.Loop() {
+		lines, err = d.Lookup(pcs[i*7919%len(pcs)], lines[:0])
+		if err != nil || len(lines) == 0 {
+			b.Fatal(err, lines)
+		}
+		most = max(most, d.Bytes())
+		i++
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(most), "most-held-B")
+	b.ReportMetric(float64(after.HeapAlloc)-float64(before.HeapAlloc), "heap-B")
+	runtime.KeepAlive(d)
+}
+
+func benchmarkWarm(b *testing.B, path string, pcs []addr.File) {
+	d := openData(b, path)
+	var lines []Line
+	for _, pc := range pcs {
+		lines, _ = d.Lookup(pc, lines[:0])
+	}
+	i := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		lines, _ = d.Lookup(pcs[i%len(pcs)], lines[:0])
+		i++
 	}
 }

@@ -37,8 +37,11 @@ const (
 // Line is one function at an address.
 type Line struct {
 	// Name is the function's name in the source, LinkageName the one that the
-	// linker knows it by, to be demangled. Either may be "": C has no linkage
-	// names, and code written in assembly language may have neither.
+	// linker knows it by, to be demangled. Either may be "": C rarely has
+	// linkage names, compilers leave out those of some C++ functions (for one
+	// that is not inlined the symbol table has it), and code written in
+	// assembly language has neither, only a place. In C a linkage name is an
+	// alias (__GI_abort), not what people call the function.
 	Name        string
 	LinkageName string
 	// File and Line are where the address is, or where the function that

@@ -89,7 +89,7 @@ func (s *session) answer(u *unit, pc uint64, dst []Line) ([]Line, error) {
 		return dst, err
 	}
 	if !inside {
-		if hasLine && len(u.entries) == 0 { // assembly language
+		if hasLine { // assembly language, or a function folded with its double
 			path, err := s.file(u, file)
 			return append(dst, Line{File: path, Line: int64(line), Language: u.info.language}), err
 		}
