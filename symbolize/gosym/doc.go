@@ -15,6 +15,13 @@
 // bytes for each 64 functions and some pages of the file; all else is read
 // again when it is asked for.
 //
+// Answers are those of the runtime and of go tool addr2line, with these
+// exceptions: padding between functions and the marks that the linker puts into
+// the text ("go:textfipsstart") have no name, where Go's tools count them to
+// the function before; the function whose name comes first in the table has its
+// name, which the runtime leaves empty; and if the inlined call at an address
+// is not known, neither is the line.
+//
 // Layouts are those of the Go sources: cmd/link/internal/ld/pcln.go (who writes
 // the table), runtime/symtab.go (pcHeader, moduledata), runtime/runtime2.go
 // (_func), runtime/symtabinl.go (inlinedCall) and internal/abi/symtab.go.

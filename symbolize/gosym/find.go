@@ -8,9 +8,6 @@ import (
 	"github.com/flametel/flametel/symbolize/elffile"
 )
 
-// maxScan bounds what is searched for the magic number.
-const maxScan = 1 << 30
-
 // findHeader returns the line table of a file, nil if it has none. Sections
 // are believed if there are any: the table has its own, unless the linker put
 // it with other data that is constant after relocation.
@@ -64,16 +61,13 @@ func marked(f *elffile.File) bool {
 // those of constant data, then data, then code with data among it.
 func findMagic(f *elffile.File, m *memory) (*header, error) {
 	var found *header
-	left := addr.File(maxScan)
 	for _, flags := range [...]elf.ProgFlag{elf.PF_R, elf.PF_R | elf.PF_W, elf.PF_R | elf.PF_X, elf.PF_R | elf.PF_W | elf.PF_X} {
 		for i := range f.Progs {
 			p := &f.Progs[i]
 			if p.Type != elf.PT_LOAD || p.Flags&(elf.PF_R|elf.PF_W|elf.PF_X) != flags {
 				continue
 			}
-			size := min(addr.File(p.FileSize), left)
-			left -= size
-			err := m.scan(p.Address, p.Address+size, 16, func(at addr.File, b []byte) bool {
+			err := m.scan(p.Address, p.Address+addr.File(p.FileSize), 16, func(at addr.File, b []byte) bool {
 				found = magicIn(m, at, b)
 				return found == nil
 			})
@@ -98,6 +92,9 @@ func magicIn(m *memory, at addr.File, b []byte) *header {
 		}
 		if _, ok := magic(b[i-1:]); !ok {
 			continue
+		}
+		if !m.try() {
+			return nil
 		}
 		h, err := readHeader(m, at+addr.File(i-1))
 		if err == nil && h.check(m) == nil {

@@ -190,3 +190,55 @@ func TestMemoryIsBounded(t *testing.T) {
 	assert.LessOrEqual(t, table.Bytes(), table.MaxBytes())
 	assert.Less(t, table.MaxBytes(), int64(600<<10))
 }
+
+// TestSearchesEnd searches files full of what looks like a table or leads to
+// one: the magic number, and pointers that never fall.
+func TestSearchesEnd(t *testing.T) {
+	t.Parallel()
+	var shape []byte // of module data: a pointer and six slices, the last two at one place
+	for n := range uint64(19) {
+		v := uint64(100)
+		if n%3 == 1 || n == 0 {
+			v = imageConst + min(n+2, 15)/3*16
+		}
+		shape = binary.LittleEndian.AppendUint64(shape, v)
+	}
+	_, ok := moduleShape(shape, 8)
+	require.True(t, ok)
+	for name, pattern := range map[string][]byte{
+		"magic": []byte("\xf1\xff\xff\xff\x00\x00\x01\x08"), "module": shape, "nothing": make([]byte, 8),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := sampleImage(Version120).build()[:imageTextOffset]
+			const size = 64 << 20
+			for segment := range 3 {
+				binary.LittleEndian.PutUint64(b[64+56*segment+32:], size)
+				binary.LittleEndian.PutUint64(b[64+56*segment+40:], size)
+			}
+			r := &countingReader{r: repeated{b, pattern}}
+			f, err := elffile.New(r, 1<<40)
+			require.NoError(t, err)
+			_, err = Open(f, r)
+			require.ErrorIs(t, err, ErrNotGo)
+			assert.Less(t, r.bytes, int64(maxScan+maxTries*4*pageBytes))
+			if name == "nothing" {
+				assert.Greater(t, r.bytes, int64(size), "all was searched")
+			}
+		})
+	}
+}
+
+// repeated is a file that goes on with a pattern.
+type repeated struct{ file, pattern []byte }
+
+func (p repeated) ReadAt(b []byte, off int64) (int, error) {
+	n := 0
+	if off < int64(len(p.file)) {
+		n = copy(b, p.file[off:])
+	}
+	for n < len(b) {
+		n += copy(b[n:], p.pattern[(off+int64(n))%int64(len(p.pattern)):])
+	}
+	return len(b), nil
+}

@@ -21,6 +21,14 @@ const (
 	pageBytes = 4096
 	// maxPages bounds the pages held, to 256 KiB: a lookup needs about ten.
 	maxPages = 64
+	// maxSegments bounds the load segments; linkers make up to ten.
+	maxSegments = 256
+	// maxScan bounds what is searched in a file, in all searches together: more
+	// than the largest programs have, and less than a second.
+	maxScan = 1 << 30
+	// maxTries bounds the places that a search leads to. In programs that
+	// contain programs there may be some.
+	maxTries = 10_000
 )
 
 var le = binary.LittleEndian
@@ -31,6 +39,9 @@ type memory struct {
 	segments []elffile.Segment
 	ptrSize  uint64
 	relocs   relocs
+
+	scanLeft  int64 // bytes that may still be searched,
+	triesLeft int   // and places that may be looked at because a search found them
 
 	last  elffile.Segment // where the last address lay
 	pages map[addr.Offset]*page
@@ -45,13 +56,19 @@ type page struct {
 	used   bool   // since the hand passed
 }
 
-func newMemory(f *elffile.File, r io.ReaderAt) *memory {
-	m := &memory{r: r, segments: f.Segments(), ptrSize: 4, pages: make(map[addr.Offset]*page)}
+func newMemory(f *elffile.File, r io.ReaderAt) (*memory, error) {
+	m := &memory{
+		r: r, segments: f.Segments(), ptrSize: 4, pages: make(map[addr.Offset]*page),
+		scanLeft: maxScan, triesLeft: maxTries,
+	}
+	if len(m.segments) > maxSegments {
+		return nil, fmt.Errorf("%w: %d load segments, up to %d are read", ErrFormat, len(m.segments), maxSegments)
+	}
 	if f.Is64 {
 		m.ptrSize = 8
 	}
 	m.relocs = findRelocs(f, m)
-	return m
+	return m, nil
 }
 
 // segment returns the load segment that holds a.
@@ -216,7 +233,8 @@ func (m *memory) scan(start, limit addr.File, overlap int, look func(at addr.Fil
 	}
 	buf := make([]byte, scanBytes)
 	step := addr.File(scanBytes-overlap) &^ 15
-	for at := start; at < min(limit, s.Limit); at += step {
+	for at := start; at < min(limit, s.Limit) && m.scanLeft > 0 && m.triesLeft > 0; at += step {
+		m.scanLeft -= int64(step)
 		b := buf[:min(uint64(len(buf)), uint64(min(limit, s.Limit)-at))]
 		n, err := m.r.ReadAt(b, int64(s.Offset)+int64(at-s.Start))
 		if err != nil && err != io.EOF {
@@ -227,6 +245,12 @@ func (m *memory) scan(start, limit addr.File, overlap int, look func(at addr.Fil
 		}
 	}
 	return nil
+}
+
+// try tells whether one more place may be looked at that a search found.
+func (m *memory) try() bool {
+	m.triesLeft--
+	return m.triesLeft >= 0
 }
 
 // writable lists the load segments that may hold initialized data.

@@ -49,6 +49,9 @@ func (h *header) findModule(f *elffile.File, m *memory) (module, bool, error) {
 	var found module
 	ok := false
 	try := func(at addr.File) bool {
+		if !m.try() {
+			return false
+		}
 		if found, ok = h.checkModule(m, at); ok {
 			return false
 		}
@@ -101,6 +104,9 @@ func findByModule(f *elffile.File, m *memory) (*header, error) {
 		err := m.scan(s.Start, s.Limit, words*size, func(_ addr.File, b []byte) bool {
 			for ; len(b) >= words*size; b = b[size:] {
 				if table, ok := moduleShape(b, size); ok {
+					if !m.try() {
+						return false
+					}
 					if h, _ = readHeader(m, table); h != nil {
 						return false
 					}

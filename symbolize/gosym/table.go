@@ -39,7 +39,10 @@ const indexStep = 64
 // ErrFormat if it has one that makes no sense or is older than Go 1.16, and
 // else is one of r.
 func Open(f *elffile.File, r io.ReaderAt) (*Table, error) {
-	m := newMemory(f, r)
+	m, err := newMemory(f, r)
+	if err != nil {
+		return nil, err
+	}
 	h, err := findHeader(f, m)
 	if err != nil {
 		return nil, err
