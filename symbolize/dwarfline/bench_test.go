@@ -58,6 +58,9 @@ func BenchmarkLarge(b *testing.B) {
 	}
 }
 
+// The compressed file needs more than what is the default.
+var benchOptions = Options{MaxUnpacked: 128 << 20}
+
 func benchmarkFirst(b *testing.B, path string, pcs []addr.File) {
 	info, err := os.Stat(path)
 	require.NoError(b, err)
@@ -65,7 +68,7 @@ func benchmarkFirst(b *testing.B, path string, pcs []addr.File) {
 	b.ReportAllocs()
 	var d *Data
 	for b.Loop() {
-		d, err = Open(f, r, Options{})
+		d, err = Open(f, r, benchOptions)
 		require.NoError(b, err)
 		lookup(b, d, pcs[len(pcs)/2])
 	}
@@ -74,10 +77,11 @@ func benchmarkFirst(b *testing.B, path string, pcs []addr.File) {
 }
 
 func benchmarkSpread(b *testing.B, path string, pcs []addr.File) {
-	d := openData(b, path)
+	f, r := openELF(b, path)
+	d, err := Open(f, r, benchOptions)
+	require.NoError(b, err)
 	i, most := 0, int64(0)
 	var lines []Line
-	var err error
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -97,7 +101,9 @@ func benchmarkSpread(b *testing.B, path string, pcs []addr.File) {
 }
 
 func benchmarkWarm(b *testing.B, path string, pcs []addr.File) {
-	d := openData(b, path)
+	f, r := openELF(b, path)
+	d, err := Open(f, r, benchOptions)
+	require.NoError(b, err)
 	var lines []Line
 	for _, pc := range pcs {
 		lines, _ = d.Lookup(pc, lines[:0])

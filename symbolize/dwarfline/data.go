@@ -19,7 +19,7 @@ type Options struct {
 	// MaxBytes bounds what is held of units between lookups; 0 means 16 MiB.
 	MaxBytes int64
 	// MaxUnpacked bounds the contents of compressed sections, which are held in
-	// addition; 0 means 48 MiB. Sections that would exceed it are not read.
+	// addition until Drop; 0 means 48 MiB. Files that need more are refused.
 	MaxUnpacked int64
 	// Supplement is the file that SupplementName tells, if it was found.
 	Supplement       *elffile.File
@@ -74,8 +74,8 @@ type Data struct {
 
 // Open finds the debug sections of f, whose bytes r reads, and reads nothing
 // of them yet. r must be open as long as the Data is used; an error of r makes
-// a lookup fail, and the next one tries again. The error is ErrNone if there
-// is nothing to look up.
+// a lookup fail, and the next one tries again. The error wraps ErrNone if there
+// is nothing to look up, ErrTooBig if compressed sections are above the limit.
 func Open(f *elffile.File, r io.ReaderAt, opts Options) (*Data, error) {
 	if opts.MaxBytes == 0 {
 		opts.MaxBytes = defaultMaxBytes
@@ -102,7 +102,26 @@ func Open(f *elffile.File, r io.ReaderAt, opts Options) (*Data, error) {
 		}
 		d.supplement = newImage(opts.Supplement, opts.SupplementReader)
 	}
+	if err := d.checkUnpacked(); err != nil {
+		return nil, err
+	}
 	return d, nil
+}
+
+// checkUnpacked refuses files whose compressed sections would not fit.
+func (d *Data) checkUnpacked() error {
+	total := uint64(0)
+	for _, im := range []*image{d.main, d.supplement} {
+		for i := range numSections {
+			if im != nil && im.sec[i].packed != packedNot {
+				total += im.sec[i].size // each at most 1032 times the file
+			}
+		}
+	}
+	if total > uint64(d.opts.MaxUnpacked) {
+		return fmt.Errorf("compressed sections of %d bytes, %d are held at most: %w", total, d.opts.MaxUnpacked, ErrTooBig)
+	}
+	return nil
 }
 
 // codeOf returns where a file has code, by its sections or else its segments.

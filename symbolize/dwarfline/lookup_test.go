@@ -211,16 +211,23 @@ func TestHeldMemoryIsBoundedAndCounted(t *testing.T) {
 	assert.Zero(t, d.held)
 }
 
-func TestCompressedSectionsAboveTheLimitAreRefused(t *testing.T) {
+func TestCompressedSectionsAreBoundedAndCounted(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(build(t, chain, "gcc -g3 -gz=zlib -O2 -nostdlib -static -o a chain.c"), "a")
 	f, r := openELF(t, path)
-	d, err := Open(f, r, Options{MaxUnpacked: 200})
-	require.NoError(t, err)
-	lines, err := d.Lookup(addr.File(symbol(t, path, "outer").start), nil)
+	_, err := Open(f, r, Options{MaxUnpacked: 200})
 	assert.ErrorIs(t, err, ErrTooBig)
-	assert.Empty(t, lines)
+	d, err := Open(f, r, Options{})
+	require.NoError(t, err)
+	before := d.Bytes()
+	pc := addr.File(symbol(t, path, "outer").start)
+	want := lookup(t, d, pc)
+	assert.NotEmpty(t, want)
+	assert.Greater(t, d.Bytes()-before, d.unpacked)
+	assert.Greater(t, d.unpacked, int64(1000))
+	d.Drop()
 	assert.Zero(t, d.unpacked)
+	assert.Equal(t, want, lookup(t, d, pc))
 }
 
 // failing is a file that cannot be read for a while.
