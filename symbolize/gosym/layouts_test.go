@@ -3,6 +3,7 @@ package gosym
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -131,4 +132,60 @@ func TestWithoutTextStartNothingIsNamed(t *testing.T) {
 	i.noModule, i.noTextStart = true, true
 	_, err := openBytes(i.build())
 	require.ErrorIs(t, err, ErrFormat)
+}
+
+func TestReadableNames(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		"main.main":                           "main.main",
+		"main.F[go.shape.int]":                "main.F[...]",
+		"main.(*T[go.shape.[]uint8]).M":       "main.(*T[...]).M",
+		"main.F[go.shape.map[string]int].f.1": "main.F[...].f.1",
+		"main.F[...]":                         "main.F[...]",
+		"runtime.memmove.abi0":                "runtime.memmove",
+		"odd]name[":                           "odd]name[",
+		"[":                                   "[",
+		"":                                    "",
+	} {
+		assert.Equal(t, want, readable(raw))
+		if isReadable(raw) {
+			assert.Equal(t, raw, want)
+		}
+	}
+}
+
+// TestShortenedNames has a name as Go 1.18 to 1.20 stored them.
+func TestShortenedNames(t *testing.T) {
+	t.Parallel()
+	i := sampleImage(Version118)
+	i.funcs[1].name = "main.F[...]"
+	table, err := openBytes(i.build())
+	require.NoError(t, err)
+	for range 2 {
+		assert.Equal(t, []Line{{Name: "main.F[...]", File: imageFiles[0], Line: 21}}, linesAt(t, table, imageText+64))
+	}
+}
+
+// TestManyAtOnce looks up by several goroutines.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	table := openTable(t, goTool(t, "gofmt"))
+	pcs := sampleText(table)[:2000]
+	want := make([][]Line, len(pcs))
+	for i, pc := range pcs {
+		want[i] = linesAt(t, table, pc)
+	}
+	var group sync.WaitGroup
+	for worker := range 4 {
+		group.Go(func() {
+			for n := range pcs {
+				i := (n*7 + worker*500) % len(pcs)
+				got, err := table.Lookup(pcs[i], nil)
+				assert.NoError(t, err)
+				assert.Equal(t, want[i], got)
+			}
+		})
+	}
+	group.Wait()
+	assert.LessOrEqual(t, table.Bytes(), table.MaxBytes())
 }

@@ -129,13 +129,9 @@ func (l *lookup) inlined(pc addr.File, dst []Line) ([]Line, error) {
 // line makes the Line of a function of that name with its position at pc.
 func (l *lookup) line(name uint32, startLine int32, pc addr.File) (Line, error) {
 	var line Line
-	raw, err := l.t.string(l.t.h.names, uint64(name))
-	if err != nil {
+	var err error
+	if line.Name, line.RawName, err = l.t.name(name); err != nil {
 		return line, err
-	}
-	line.Name = readable(raw)
-	if line.Name != raw {
-		line.RawName = raw
 	}
 	line.StartLine = int64(max(startLine, 0))
 	if l.lost {
@@ -171,11 +167,18 @@ func (l *lookup) position(pc addr.File) (string, int64, error) {
 	return name, int64(number), nil
 }
 
+// isReadable tells the names that readable leaves as they are.
+func isReadable(raw string) bool {
+	return strings.IndexByte(raw, '[') < 0 && !strings.HasSuffix(raw, abi0)
+}
+
+// abi0 is what symbol tables append to the names of assembly functions.
+const abi0 = ".abi0"
+
 // readable returns a name as the runtime prints it (runtime/traceback.go,
-// funcNamePiecesForPrint), without the suffix that symbol tables give to
-// assembly functions.
+// funcNamePiecesForPrint), without the suffix of assembly functions.
 func readable(raw string) string {
-	name := strings.TrimSuffix(raw, ".abi0")
+	name := strings.TrimSuffix(raw, abi0)
 	first, last := strings.IndexByte(name, '['), strings.LastIndexByte(name, ']')
 	if first < 0 || last <= first {
 		return name
