@@ -67,6 +67,7 @@ type Data struct {
 	damaged  error
 	unpacked int64
 
+	work   int64 // what one lookup may do
 	loaded map[*unitHead]*unit
 	held   int64
 	tick   uint64
@@ -86,7 +87,7 @@ func Open(f *elffile.File, r io.ReaderAt, opts Options) (*Data, error) {
 	if f.Type == elf.ET_REL {
 		return nil, fmt.Errorf("%w: the file is not linked", ErrUnsupported)
 	}
-	d := &Data{opts: opts, main: newImage(f, r), loaded: make(map[*unitHead]*unit)}
+	d := &Data{opts: opts, main: newImage(f, r), work: unitWork, loaded: make(map[*unitHead]*unit)}
 	for _, id := range []sectionID{secInfo, secAbbrev} {
 		if sec := &d.main.sec[id]; sec.bad != nil {
 			return nil, sec.bad

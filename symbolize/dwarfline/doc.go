@@ -16,6 +16,18 @@
 // file that is not at hand (split units, dwz supplements), is damaged or is
 // beyond a limit, there is an error and no answer.
 //
+// Answers are those of addr2line -f -i and llvm-symbolizer, except that
+//
+//   - addr2line (2.40) prints the symbol of the machine code for entries that
+//     have no linkage name, even if the entry is of an inlined function; here it
+//     is the name in the source.
+//   - addr2line takes the file of some functions that headers define from the
+//     unit and not from the line table; llvm-symbolizer agrees with us.
+//   - Both put the folder of the compilation before itself if it is relative
+//     ("./libio/./libio/genops.c"); here it stands once.
+//   - addr2line knows no inlined functions in files with type units, nor those
+//     with ranges by index, which clang writes.
+//
 // Files are hostile. Each size and count is checked before it is used, and
 // each lookup has a budget of work that ends loops which only hostile files
 // have.

@@ -46,7 +46,7 @@ func dataOf(parts ...[]byte) *Data {
 	im.sec[secLineStr] = im.sec[secStr]
 	im.sec[secStrOffsets] = im.sec[secAddr]
 	return &Data{
-		opts: Options{MaxBytes: 1 << 20}, main: im, supplement: im, loaded: make(map[*unitHead]*unit),
+		opts: Options{MaxBytes: 1 << 20}, work: 32 << 20, main: im, supplement: im, loaded: make(map[*unitHead]*unit),
 		code: [][2]uint64{{fuzzCode, fuzzCodeLimit}},
 	}
 }

@@ -6,9 +6,13 @@ import (
 	"slices"
 )
 
-// maxSpans bounds the ranges that are sorted at once; a browser built with a
-// section for each function has about a million.
-const maxSpans = 1 << 21
+const (
+	// maxUnitSpans bounds the ranges of all units; a browser built with a
+	// section for each function has about a million.
+	maxUnitSpans = 1 << 21
+	// maxSpans bounds the ranges in one unit.
+	maxSpans = 1 << 20
+)
 
 // makeIndex reads which addresses belong to which unit.
 func (d *Data) makeIndex() error {
@@ -23,7 +27,7 @@ func (d *Data) makeIndex() error {
 	}
 	for i := range units {
 		h := &units[i]
-		if b.known[i] || h.kind == unitType || h.kind == unitPartial || h.kind == unitSplitType {
+		if b.known[i] || h.kind == unitPartial {
 			continue
 		}
 		if err := b.scan(i, h); err != nil {
@@ -82,8 +86,8 @@ type indexBuilder struct {
 }
 
 func (b *indexBuilder) add(unit int, lo, hi uint64) error {
-	if len(b.spans) >= maxSpans {
-		return fmt.Errorf("%w: more than %d ranges of addresses", ErrTooBig, maxSpans)
+	if len(b.spans) >= maxUnitSpans {
+		return fmt.Errorf("%w: more than %d ranges of addresses", ErrTooBig, maxUnitSpans)
 	}
 	// Of two that begin at one address, the smaller wins.
 	b.spans = append(b.spans, span{lo, hi, uint32(unit), math.MaxUint32 - uint32(min(hi-lo, math.MaxUint32))})
@@ -103,7 +107,7 @@ func (b *indexBuilder) scan(i int, h *unitHead) error {
 	if err == nil {
 		return nil
 	}
-	if passing(err) || b.s.work.left < 0 || len(b.spans) >= maxSpans {
+	if passing(err) || b.s.work.left < 0 || len(b.spans) >= maxUnitSpans {
 		return err
 	}
 	b.spans = b.spans[:n]

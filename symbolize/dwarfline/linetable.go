@@ -12,7 +12,10 @@ const (
 	// rowsPerMark is how many rows are decoded at most for a lookup.
 	rowsPerMark = 64
 	// maxRowBytes bounds the rows of one unit, which take 3 to 4 bytes each.
-	maxRowBytes = 64 << 20
+	maxRowBytes = 32 << 20
+	// maxMarks bounds the full rows of one unit. Each sequence has one at
+	// least, and there is one for each function that has its own section.
+	maxMarks = 1 << 20
 )
 
 // lineTable says which line each address of a unit is of. Rows are kept as
@@ -136,6 +139,9 @@ func (b *lineBuilder) flush() {
 	case len(t.marks) == b.first || b.count >= rowsPerMark || m.addr-b.written.addr >= 1<<62:
 		t.marks = append(t.marks, mark{m.addr, m.file, m.line, uint32(len(t.rows))})
 		b.count = 0
+		if len(t.marks) > maxMarks {
+			b.err = fmt.Errorf("%w: more than %d sequences of lines", ErrTooBig, maxMarks)
+		}
 	case m.file == b.written.file && m.line == b.written.line:
 		return
 	default:

@@ -24,13 +24,13 @@ func (d *Data) Lookup(pc addr.File, dst []Line) ([]Line, error) {
 		return dst, nil
 	}
 	d.tick++
-	s := session{d: d, work: budget{unitWork}}
+	s := session{d: d, work: budget{d.work}}
 	u, err := s.unit(&d.main.units[id])
 	if err == nil {
 		n := len(dst)
 		if dst, err = s.answer(u, uint64(pc), dst); err != nil {
 			dst = dst[:n]
-			if !passing(err) && s.work.left < unitWork/2 {
+			if !passing(err) && s.work.left < d.work/2 {
 				u.bad = err // it is not tried again and again
 			}
 		}

@@ -8,7 +8,7 @@ import (
 
 // maxUnits bounds the units of a file; a browser with all its symbols has some
 // tens of thousands.
-const maxUnits = 1 << 21
+const maxUnits = 1 << 20
 
 // unitHead is the header of a unit in .debug_info.
 type unitHead struct {
@@ -23,8 +23,9 @@ type unitHead struct {
 	dwarf64  bool
 }
 
-// readUnits reads all headers. A damaged one ends the list, because nothing
-// says where the next begins.
+// readUnits reads all headers but those of type units, which hold no functions
+// and are referred to by signatures only. A damaged one ends the list, because
+// nothing says where the next begins.
 func readUnits(c *cursor) ([]unitHead, error) {
 	var units []unitHead
 	for pos := uint64(0); pos < c.sec.size; {
@@ -36,7 +37,7 @@ func readUnits(c *cursor) ([]unitHead, error) {
 		if err != nil {
 			return slices.Clip(units), err
 		}
-		if h.kind != 0xff {
+		if h.kind != 0xff && h.kind != unitType && h.kind != unitSplitType {
 			units = append(units, h)
 		}
 		pos = h.end
