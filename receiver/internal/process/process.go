@@ -19,7 +19,8 @@ type Process struct {
 	// programs are what it ran, by exec; never empty, the last is running.
 	programs []*program
 
-	gone         bool // had ended before anything could be learnt of it
+	learntAt     uint64 // when procfs was read, CLOCK_MONOTONIC; 0 if it was not
+	gone         bool   // had ended before anything could be learnt of it
 	leaderExited bool
 	endedAt      uint64 // CLOCK_MONOTONIC, 0 while it runs
 }
@@ -69,6 +70,10 @@ func (p *Process) at(nanos uint64) *program {
 // exec begins a new program.
 func (p *Process) exec(since uint64, comm string) {
 	old := p.running()
+	if since <= p.learntAt {
+		// What procfs told was already the new program.
+		*old = program{versions: []version{{0, symbolize.NewProcess(int(p.pid), p.startLow)}}}
+	}
 	p.programs = append(p.programs, &program{
 		comm:     comm,
 		facts:    old.facts.exec(),

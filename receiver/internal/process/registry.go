@@ -105,6 +105,7 @@ func (r *Registry) learn(pid uint32, start uint64, comm string) *Process {
 		g.comm, g.kernel = "swapper", true
 		return p
 	}
+	p.learntAt = now(unix.CLOCK_MONOTONIC)
 	st, err := readStat(r.opts.ProcRoot, pid)
 	if err != nil || (start != 0 && !st.startedAt(start)) {
 		p.gone = true

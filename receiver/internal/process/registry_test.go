@@ -196,6 +196,24 @@ func TestMainThreadEndsFirst(t *testing.T) {
 	require.Nil(t, r.current(10))
 }
 
+// A process that was there before the first event: when its exec is told of,
+// procfs shows the new program already, which says nothing about the old one.
+func TestExecOfAProcessThatIsLearntOf(t *testing.T) {
+	r, _ := registry(t)
+	dir := filepath.Join(r.opts.ProcRoot, "10")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	born := start(base) - 500
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "stat"),
+		[]byte("10 (new) R 1 2 3 0 -1 4194304 1 0 0 0 7 8 0 0 20 0 1 0 "+strconv.FormatUint(born/nanosPerTick, 10)+" 0 0\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "maps"), []byte("00401000-00402000 r-xp 00001000 08:01 5 /new\n"), 0o644))
+	t0 := now(unix.CLOCK_MONOTONIC) - 1e9
+	r.Apply([]bpf.Event{exec(t0, 10, "new"), mmap(t0+10, 10, 0x401000, "/new")})
+	before := r.Find(10, born, t0-100, "old")
+	require.Empty(t, before.Image.Mappings)
+	require.Equal(t, "old", before.Identity.Name)
+	require.Equal(t, []string{"/new"}, paths(r.Find(10, born, t0+100, "new")))
+}
+
 // After lost events, what procfs says counts.
 func TestLostEventsMakeItReadAgain(t *testing.T) {
 	r, o := registry(t)
