@@ -3,3 +3,5 @@
 // speedscope. The encoders are packages of their own, usable without the
 // collector: see callgraph, svg, folded, pprof and speedscope.
 package exporter
+
+//go:generate go tool -modfile=../internal/tools/mdatagen/go.mod mdatagen metadata.yaml

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/flametel/flametel/exporter/callgraph"
+	"github.com/flametel/flametel/exporter/internal/metadata"
 )
 
 // Without an interval the file is rewritten as data comes, at most every
@@ -36,6 +37,7 @@ type fileExporter struct {
 	encoding *encoding
 	template *template // nil for standard output
 	logger   *zap.Logger
+	metrics  *metadata.TelemetryBuilder
 	stdout   io.Writer
 	now      func() time.Time
 
@@ -58,10 +60,15 @@ func newFileExporter(cfg *Config, set exporter.Settings) (*fileExporter, error) 
 	if err != nil {
 		return nil, err
 	}
+	metrics, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
+	if err != nil {
+		return nil, err
+	}
 	e := &fileExporter{
 		cfg:      cfg,
 		encoding: enc,
 		logger:   set.Logger,
+		metrics:  metrics,
 		stdout:   os.Stdout,
 		now:      time.Now,
 		arrived:  make(chan struct{}, 1),

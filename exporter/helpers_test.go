@@ -17,13 +17,10 @@ import (
 	"go.opentelemetry.io/collector/exporter/exportertest"
 	"go.opentelemetry.io/collector/exporter/xexporter"
 	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.uber.org/goleak"
 
 	"github.com/flametel/flametel/exporter/folded"
 	"github.com/flametel/flametel/exporter/internal/metadata"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func config(path string, change ...func(*Config)) *Config {
 	cfg := createDefaultConfig().(*Config)

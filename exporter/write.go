@@ -1,6 +1,7 @@
 package exporter
 
 import (
+	"context"
 	"errors"
 	"io"
 	"path/filepath"
@@ -60,15 +61,27 @@ func (e *fileExporter) write(final bool) error {
 	}
 	var errs []error
 	for _, out := range e.outputs(graphs, began) {
-		err := writeFile(out.path, func(w io.Writer) error {
-			return e.encoding.encode(w, out.graphs, e.cfg)
-		})
-		errs = append(errs, err)
+		errs = append(errs, e.writeOne(out))
 	}
 	if e.cfg.MaxFiles > 0 && !isDevice(e.cfg.Path) {
 		errs = append(errs, removeOldest(e.template, e.cfg.MaxFiles))
 	}
 	return errors.Join(errs...)
+}
+
+func (e *fileExporter) writeOne(out output) error {
+	began := time.Now()
+	err := writeFile(out.path, func(w io.Writer) error {
+		return e.encoding.encode(w, out.graphs, e.cfg)
+	})
+	ctx := context.Background()
+	if err != nil {
+		e.metrics.FlamegraphFilesFailed.Add(ctx, 1)
+		return err
+	}
+	e.metrics.FlamegraphFilesWritten.Add(ctx, 1)
+	e.metrics.FlamegraphWriteDuration.Record(ctx, time.Since(began).Seconds())
+	return nil
 }
 
 // writeStdout writes all graphs if the format has room for them, else the first.

@@ -4,6 +4,7 @@ package svg_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -74,7 +75,7 @@ type tab struct {
 func (b *browser) tab(t *testing.T) *tab {
 	t.Helper()
 	ctx, stop := chromedp.NewContext(b.ctx)
-	ctx, stopTimer := context.WithTimeout(ctx, 3*time.Minute)
+	ctx, stopTimer := context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(func() { stopTimer(); stop() })
 	require.NoError(t, chromedp.Do(ctx))
 	require.NoError(t, chromedp.Listen(ctx, func(ev any) {
@@ -104,7 +105,7 @@ func eval[T any](b *tab, format string, args ...any) T {
 func (b *tab) waitFor(format string, args ...any) {
 	b.t.Helper()
 	expr := fmt.Sprintf(format, args...)
-	b.run(chromedp.Poll[chromedp.Void](expr, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(time.Minute)))
+	b.run(chromedp.Poll[chromedp.Void](expr, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(5*time.Minute)))
 }
 
 // open loads a file and waits for the interactive layer.
@@ -162,24 +163,37 @@ func (b *tab) text(part string) string {
 	return eval[string](b, `document.querySelector('[data-ft=%s]').textContent`, part)
 }
 
-// searchFor types an expression and returns the line with the result.
+// searchFor searches for an expression and returns the line with the result.
 func (b *tab) searchFor(expression string) string {
+	b.t.Helper()
+	return b.searchAll([]string{expression})[0]
+}
+
+// searchAll searches for one expression after the other within the page. Values
+// are set at once, as an input method does; typing is a case of its own.
+func (b *tab) searchAll(expressions []string) []string {
 	b.t.Helper()
 	if !eval[bool](b, `document.querySelector('input') !== null`) {
 		b.key("/")
 		b.waitFor(`document.querySelector('input') !== null`)
 	}
-	// The value is set at once, as an input method does; typing is a case of
-	// its own.
-	eval[bool](b, `(() => {
-		const input = document.querySelector('input');
-		input.value = %q;
-		document.querySelector('[data-ft=matched]').textContent = '';
-		input.dispatchEvent(new Event('input'));
-		return true;
-	})()`, expression)
-	b.waitFor(`document.querySelector('[data-ft=matched]').textContent !== ''`)
-	return b.text("matched")
+	list, err := json.Marshal(expressions)
+	require.NoError(b.t, err)
+	results, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](`(async () => {
+		const input = document.querySelector('input'), result = document.querySelector('[data-ft=matched]');
+		const out = [];
+		for (const expression of `+string(list)+`) {
+			result.textContent = '';
+			input.value = expression;
+			input.dispatchEvent(new Event('input'));
+			while (result.textContent === '') await new Promise(done => setTimeout(done, 10));
+			out.push(result.textContent);
+		}
+		return out;
+	})()`, chromedp.EvalAwaitPromise))
+	require.NoError(b.t, err)
+	require.Len(b.t, results, len(expressions))
+	return results
 }
 
 // serve returns the address of a page with a content security policy.

@@ -40,6 +40,8 @@ type geometry struct {
 	Pad         int     `json:"pad"`
 	Top         int     `json:"top"`
 	Bottom      int     `json:"bottom"`
+	Legend      int     `json:"legend"` // from Top up to its line
+	Hint        int     `json:"hint"`   // likewise
 	RowStep     int     `json:"rowStep"`
 	RowSize     int     `json:"rowSize"`
 	CharWidth   float64 `json:"charWidth"`

@@ -231,13 +231,11 @@
   function drawBox(parent, box) {
     const row = meta.layout === 'icicle' ? box.row : rows - 1 - box.row;
     const x = geo.pad + box.x, y = geo.top + row * geo.rowStep;
-    const caller = !box.small && box.node !== view.node && nodes.end[box.node] > view.node && box.node < view.node;
     const rect = make(parent, 'rect', {
       x: x.toFixed(2), y, width: (box.w > 2 ? box.w - 0.7 : box.w).toFixed(2),
-      height: geo.rowSize, rx: 2, fill: fillOf(box), cursor: 'pointer',
+      height: geo.rowSize, rx: 2, cursor: 'pointer',
     });
-    if (caller) rect.setAttribute('opacity', 0.55);
-    else if (search && !isMatch(box)) rect.setAttribute('opacity', 0.45);
+    paint(rect, box);
     boxes.set(rect, box);
     const label = fit(box.small ? count(box.small) + ' small' : nameOf(box.node), box.w);
     if (label) {
@@ -249,10 +247,14 @@
     ? search.inRange(box)
     : box.node > 0 && search.frames[nodes.frame[box.node]] === 1;
 
-  function fillOf(box) {
-    if (search && isMatch(box)) return '#FFDE3B';
-    if (box.small) return geo.colorSmall;
-    return meta.kinds[box.node === 0 ? 4 : frames[nodes.frame[box.node]].kind].color;
+  // paint colours a rect by kind. A search marks matches and dims the rest; a
+  // zoom dims callers.
+  function paint(rect, box) {
+    const match = search && isMatch(box);
+    const kind = box.node === 0 ? 4 : frames[nodes.frame[box.node]].kind;
+    const caller = !box.small && box.node < view.node && nodes.end[box.node] > view.node;
+    rect.setAttribute('fill', match ? '#FFDE3B' : box.small ? geo.colorSmall : meta.kinds[kind].color);
+    rect.setAttribute('opacity', caller ? 0.55 : search && !match ? 0.45 : 1);
   }
 
   // resize sets the size of the picture to so many rows. In a flame layout the
@@ -374,11 +376,12 @@
       return { test: name => re.test(name), problem: '' };
     } catch (e) {
       const why = String(e.message).replace(/^.*\/[a-z]*: /, '');
-      return { test: name => name.includes(text), problem: 'Not a regular expression (' + why + '): searched as plain text. ' };
+      return { test: name => name.includes(text), problem: 'Not a regular expression (' + why + '): searched as plain text.' };
     }
   }
 
-  // startSearch marks the frames whose name matches. Each name is tested once.
+  // startSearch marks the frames whose name matches. Each name is tested once,
+  // and what is drawn stays: only its colours change.
   function startSearch(text) {
     if (!text) {
       search = null;
@@ -393,7 +396,7 @@
       const functions = Array.from(known.values()).reduce((sum, hit) => sum + hit, 0);
       search = { frames: marks, problem, functions, inRange: box => matched(box.node, box) > 0 };
     }
-    draw();
+    boxes.forEach((box, rect) => paint(rect, box));
     showMatched();
   }
 
@@ -416,6 +419,7 @@
   }
 
   function showMatched() {
+    problem.textContent = search ? search.problem : '';
     if (!search) {
       result.textContent = '';
       return;
@@ -424,8 +428,7 @@
     let text = 'Matched: ' + percent(sum, all) + ' (' + amount(sum) + ', ' +
       count(search.functions) + (search.functions === 1 ? ' function)' : ' functions)');
     if (view.to - view.from < all) text += ' · here ' + percent(matchedInView(), view.to - view.from);
-    result.setAttribute('fill', search.problem ? '#b3261e' : '#1b1f24');
-    result.textContent = search.problem + text;
+    result.textContent = text;
   }
 
   // matchedInView counts all of the view if one of its callers matches.
@@ -449,7 +452,13 @@
 
   const { g: resetButton, w: resetWidth } = button('Reset zoom', () => zoom(viewOf(0)));
   const { g: searchButton, w: searchWidth } = button('Search ( / )', openSearch);
-  const result = make(svg, 'text', { 'text-anchor': 'end', y: 56, 'font-size': 13, 'font-weight': 600, 'data-ft': 'matched' });
+  // Beside the legend and the path, over them if there is no room.
+  const line = (name, y, fill) => make(svg, 'text', {
+    'data-ft': name, 'text-anchor': 'end', y, fill, 'font-size': 13, 'font-weight': 600,
+    stroke: '#fff', 'stroke-width': 5, 'paint-order': 'stroke',
+  });
+  const result = line('matched', geo.top - geo.legend, '#1b1f24');
+  const problem = line('problem', geo.top - geo.hint, '#b3261e');
   const boxWidth = 300;
   const holder = make(null, 'foreignObject', { y: 14, width: boxWidth, height: 30 });
   const input = document.createElementNS(HTML, 'input');
@@ -488,6 +497,7 @@
     const right = width - geo.pad;
     holder.setAttribute('x', right - boxWidth);
     result.setAttribute('x', right);
+    problem.setAttribute('x', right);
     searchButton.setAttribute('transform', 'translate(' + (right - searchWidth) + ' 15)');
     resetButton.setAttribute('transform', 'translate(' + (right - boxWidth - 12 - resetWidth) + ' 15)');
   }

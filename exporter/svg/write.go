@@ -70,7 +70,8 @@ func (d *drawing) header() header {
 		SampleType: d.SampleType, PeriodType: d.PeriodType, Period: d.Period,
 		Unit: d.unit, Provenance: provenance(d.Graph, d.opts.Weight, d.unit),
 		Geometry: geometry{
-			Pad: pad, Top: d.top(), Bottom: bottom, RowStep: rowStep, RowSize: rowSize,
+			Pad: pad, Top: d.top(), Bottom: bottom,
+			Legend: hintStep + framesStep, Hint: framesStep, RowStep: rowStep, RowSize: rowSize,
 			CharWidth: charWidth, LabelPad: labelPad, MinWidth: minWidth,
 			MaxElements: maxElements, MaxRows: maxRows, ColorSmall: colorSmall,
 		},
@@ -98,8 +99,11 @@ const (
 )
 
 func (d *drawing) legendLine() int {
-	if n := len(d.warnings); n > 0 {
+	switch n := len(d.warnings); {
+	case n > 0:
 		return warningLine + (n-1)*warningStep + legendStep
+	case origin(d.Graph) == "":
+		return summaryLine + legendStep
 	}
 	return originLine + legendStep
 }
@@ -139,13 +143,17 @@ func (d *drawing) head() {
 	d.printf("</g>\n")
 }
 
-// legend names the colours of the kinds in words, with the share of each that
-// was being executed itself.
+// legend names the colours of the kinds in words, with the share of all that
+// ended in frames of each.
 func (d *drawing) legend() {
 	y := d.legendLine()
 	x := float64(pad)
 	d.printf(`<g data-ft="legend" fill="#3a424c">`)
 	self := d.SelfByKind(d.opts.Weight)
+	if d.totals[0] > 0 {
+		d.printf(`<text x="%d" y="%d">self:</text>`, pad, y)
+		x += 38
+	}
 	entry := func(fill, text string) {
 		d.printf(`<rect x="%.1f" y="%d" width="13" height="13" rx="2" fill="%s" stroke="#00000022"/>`, x, y-11, fill)
 		d.printf(`<text x="%.1f" y="%d">%s</text>`, x+19, y, escape(text))
@@ -154,7 +162,7 @@ func (d *drawing) legend() {
 	for _, k := range legendKinds() {
 		text := k.String()
 		if d.totals[0] > 0 {
-			text += " " + percent(self[k], d.totals[0]) + " self"
+			text += " " + percent(self[k], d.totals[0])
 		}
 		entry(color(k), text)
 	}
