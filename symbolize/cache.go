@@ -8,10 +8,14 @@ import (
 // What entries of caches take, in bytes: the value, its share of a map (a slot
 // and the room that maps keep free), and the list or pointer that leads there.
 const (
-	objectBytes = 512
-	frameBytes  = 64 + 40
-	linesBytes  = 64 + 24 + 40
-	moduleBytes = 128
+	objectBytes  = 512
+	frameBytes   = 80 + 40
+	lineBytes    = 80
+	linesBytes   = lineBytes + 24 + 40
+	moduleBytes  = 128
+	textBytes    = 16 + 16 + 40 // of a text that frames share
+	tablesBytes  = 1024
+	sectionBytes = 112
 )
 
 // holding is memory that can be given back.
@@ -62,5 +66,6 @@ func (s *Symbolizer) drop(h *holding) {
 }
 
 func (o *Object) release() {
-	o.image, o.frames, o.lines, o.modules = nil, nil, nil, nil
+	o.image, o.frames, o.lines, o.modules, o.texts = nil, nil, nil, nil, nil
+	o.detail.tables, o.detail.poor, o.detail.goBytes = nil, nil, 0
 }

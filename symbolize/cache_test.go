@@ -106,7 +106,7 @@ func TestOneFileMustNotPushOutAllOthers(t *testing.T) {
 	s := newPatient(Options{ProcRoot: proc, MaxCacheBytes: 1000})
 	defer s.Close()
 	f := one(s, process(s, ms...), l.at(ms[0], "f"))
-	assert.Equal(t, ReasonUnreadable, f.Reason)
+	assert.Equal(t, ReasonTooBig, f.Reason)
 }
 
 func TestCloseTwiceAndAfterwards(t *testing.T) {

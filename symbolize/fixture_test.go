@@ -28,16 +28,10 @@ type library struct {
 
 func describe(t testing.TB, path string) *library {
 	t.Helper()
+	l := describeCode(t, path)
 	f, err := elf.Open(path)
 	require.NoError(t, err)
 	defer f.Close()
-	l := &library{path: path, offsets: map[string]addr.Offset{}}
-	for _, p := range f.Progs {
-		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
-			l.code = p
-		}
-	}
-	require.NotNil(t, l.code)
 	syms, err := f.Symbols()
 	if err != nil {
 		syms, err = f.DynamicSymbols()
@@ -48,6 +42,22 @@ func describe(t testing.TB, path string) *library {
 			l.offsets[s.Name] = addr.Offset(s.Value - l.code.Vaddr + l.code.Off)
 		}
 	}
+	return l
+}
+
+// describeCode is describe for files that may have no symbols.
+func describeCode(t testing.TB, path string) *library {
+	t.Helper()
+	f, err := elf.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	l := &library{path: path, offsets: map[string]addr.Offset{}}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
+			l.code = p
+		}
+	}
+	require.NotNil(t, l.code)
 	if note := f.Section(".note.gnu.build-id"); note != nil {
 		b, err := note.Data()
 		require.NoError(t, err)

@@ -91,6 +91,7 @@ const (
 	ReasonNoMap                      // anonymous code without a perf map entry
 	ReasonKernelHidden               // kernel addresses are hidden from us
 	ReasonProcessGone                // the process ended before its mappings were read
+	ReasonTooBig                     // the symbols of the file are more than is read or held
 )
 
 var reasonNames = [...]string{
@@ -102,6 +103,7 @@ var reasonNames = [...]string{
 	ReasonNoMap:        "no_perf_map_entry",
 	ReasonKernelHidden: "kernel_addresses_hidden",
 	ReasonProcessGone:  "process_gone",
+	ReasonTooBig:       "symbols_too_big",
 }
 
 // String returns the reason in lower snake case.
@@ -118,14 +120,21 @@ func (r Reason) String() string {
 // never change what they point to.
 type Frame struct {
 	Kind Kind
+	// Reason says why there are no lines.
+	Reason Reason
+	// interrupted tells that the frame is the code to which signal handlers
+	// return: its caller was interrupted and not in a call.
+	interrupted bool
 	// Module is never nil; an address in no mapping has the module with Path "".
 	Module *Module
 	// Address is where the name was looked up: the address of the sampled
 	// instruction for a leaf, return address minus one for a caller. It is a
 	// file address if the module is a file, else a virtual address.
 	Address addr.File
+	// Tier is how generated code was compiled, in the words of its runtime;
+	// "" if it is not generated or not known.
+	Tier string
 	// Lines has the innermost (inlined) function first, the real one last.
-	// Empty when the address has no name; Reason then says why.
-	Lines  []Line
-	Reason Reason
+	// Empty when the address has no name.
+	Lines []Line
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/flametel/flametel/symbolize/addr"
 	"github.com/flametel/flametel/symbolize/demangle"
+	"github.com/flametel/flametel/symbolize/jitdump"
+	"github.com/flametel/flametel/symbolize/jitdump/jitname"
 	"github.com/flametel/flametel/symbolize/perfmap"
 )
 
@@ -13,31 +15,41 @@ import (
 // Symbolizer touches it, under its lock.
 type jitState struct {
 	held    holding
-	reader  *perfmap.Reader
-	reading chan jitResult // not nil: the reader belongs to a goroutine
+	reader  *perfmap.Reader // nil before the first reading
+	dump    *jitdump.Reader // the same
+	reading chan jitResult  // not nil: the readers belong to a goroutine
 	looked  time.Time
 	refused error
 	bad     uint64 // malformed lines that are counted already
+	runtime jitname.Runtime
 	frames  map[addr.Virtual]*Frame
-	lines   map[string][]Line
+	lines   map[string][]Line        // of names without source lines
 	modules map[addr.Virtual]*Module // by start
+
+	moved    map[addr.Virtual]movedText // by start of the mapping
+	mapReads int
 }
 
 func (j *jitState) release() {
-	j.frames, j.lines, j.modules = nil, nil, nil
+	j.frames, j.lines, j.modules, j.moved = nil, nil, nil, nil
 	if j.reading == nil {
-		j.reader, j.bad = nil, 0
+		j.reader, j.dump, j.bad = nil, nil, 0
 		j.looked = time.Time{}
 	}
+}
+
+// generated returns the state of a process's generated code.
+func (p *Process) generated() *jitState {
+	if p.jit == nil {
+		p.jit = &jitState{}
+	}
+	return p.jit
 }
 
 // jitFrame returns the frame of code that was put into memory at run time: in
 // anonymous memory, or in o, a file that is no ELF file.
 func (s *Symbolizer) jitFrame(p *Process, m *Mapped, at addr.Virtual, o *Object) *Frame {
-	if p.jit == nil {
-		p.jit = &jitState{}
-	}
-	j := p.jit
+	j := p.generated()
 	j.held.used = s.tick
 	s.refreshJIT(p, j)
 	if f := j.frames[at]; f != nil && f.Module.Path == m.Object.key.path {
@@ -54,17 +66,8 @@ func (s *Symbolizer) jitFrame(p *Process, m *Mapped, at addr.Virtual, o *Object)
 	if j.reading != nil {
 		return f // not kept: the name may be known soon
 	}
-	if name, ok := j.reader.Lookup(at); ok {
-		f.Reason, f.Kind = ReasonNone, KindJIT
-		f.Lines = j.lines[name]
-		if f.Lines == nil {
-			if j.lines == nil {
-				j.lines = make(map[string][]Line)
-			}
-			f.Lines = []Line{{Name: demangle.Cut(name)}}
-			j.lines[name] = f.Lines
-			bytes += linesBytes + int64(len(name))
-		}
+	if c, ok := j.find(at); ok {
+		bytes += s.nameGenerated(j, f, &c)
 	}
 	if j.frames == nil {
 		j.frames = make(map[addr.Virtual]*Frame)
@@ -72,6 +75,77 @@ func (s *Symbolizer) jitFrame(p *Process, m *Mapped, at addr.Virtual, o *Object)
 	j.frames[at] = f
 	s.hold(&j.held, j, bytes)
 	return f
+}
+
+// find looks up generated code: in the binary log, which knows more, then in
+// the map.
+func (j *jitState) find(at addr.Virtual) (jitdump.Code, bool) {
+	if c, ok := j.dump.Lookup(at, 0); ok {
+		return c, true
+	}
+	name, ok := j.reader.Lookup(at)
+	return jitdump.Code{Name: name}, ok
+}
+
+// nameGenerated gives a frame the name of generated code and returns the bytes
+// that it took.
+func (s *Symbolizer) nameGenerated(j *jitState, f *Frame, c *jitdump.Code) (bytes int64) {
+	n := jitname.Parse(c.Name, j.runtime)
+	f.Reason, f.Kind, f.Tier = ReasonNone, runtimeKinds[n.Runtime], n.Tier
+	if f.Lines = j.lines[c.Name]; f.Lines != nil && c.Line == 0 {
+		return 0
+	}
+	line := Line{Name: demangle.Cut(n.Name), File: n.File, StartLine: n.StartLine}
+	if n.Name != c.Name {
+		line.SystemName = demangle.Cut(c.Name)
+	}
+	bytes = linesBytes + int64(len(line.Name)+len(line.SystemName)+len(line.File))
+	if c.Line != 0 {
+		line.Line = c.Line
+		if c.File != "" {
+			line.File = c.File
+		}
+		f.Lines = []Line{line}
+		return bytes
+	}
+	if j.lines == nil {
+		j.lines = make(map[string][]Line)
+	}
+	f.Lines = []Line{line}
+	j.lines[c.Name] = f.Lines
+	return bytes
+}
+
+// same tells whether a frame that has a name would get the same again.
+func (j *jitState) same(at addr.Virtual, f *Frame) bool {
+	raw := f.Lines[0].SystemName
+	if raw == "" {
+		raw = f.Lines[0].Name
+	}
+	if c, ok := j.dump.Lookup(at, 0); ok {
+		return c.Name == raw && c.Line == f.Lines[0].Line
+	}
+	return f.Lines[0].Line == 0 && j.reader.Same(at, raw)
+}
+
+var runtimeKinds = map[jitname.Runtime]Kind{
+	jitname.Other:   KindJIT,
+	jitname.V8:      KindV8,
+	jitname.JVM:     KindJVM,
+	jitname.Dotnet:  KindDotnet,
+	jitname.CPython: KindCPython,
+}
+
+// runtimeOf returns the runtime that a process runs, by the files that it maps.
+func runtimeOf(p *Process) jitname.Runtime {
+	for i := range p.Mappings {
+		if o := p.Mappings[i].Object; o.kind == objectFile {
+			if r := jitname.Of(o.key.path); r != jitname.Other {
+				return r
+			}
+		}
+	}
+	return jitname.Other
 }
 
 // jitModule returns the module of a mapping of generated code. Runtimes grow

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/flametel/flametel/symbolize/jitdump"
 	"github.com/flametel/flametel/symbolize/perfmap"
 )
 
@@ -24,10 +25,11 @@ func (s *Symbolizer) refreshJIT(p *Process, j *jitState) {
 		}
 		j.looked = now
 		if j.reader == nil {
-			j.reader = &perfmap.Reader{}
+			j.reader, j.dump = &perfmap.Reader{}, &jitdump.Reader{}
 		}
+		j.runtime = runtimeOf(p)
 		j.reading = make(chan jitResult, 1)
-		go readMap(s.opts.ProcRoot, p.PID, p.StartNanos, j.reader, j.reading)
+		go s.readGenerated(p, j.reader, j.dump, j.reading)
 		t := time.NewTimer(s.patience.jit)
 		defer t.Stop()
 		select {
@@ -44,16 +46,77 @@ func (s *Symbolizer) refreshJIT(p *Process, j *jitState) {
 	}
 }
 
-// readMap reads what is new in a process's perf map.
-func readMap(procRoot string, pid int, startNanos uint64, r *perfmap.Reader, done chan<- jitResult) {
-	f, err := perfmap.Find(procRoot, pid, startNanos)
+// readGenerated reads what is new in a process's perf map and in its binary
+// log of generated code.
+func (s *Symbolizer) readGenerated(p *Process, r *perfmap.Reader, dump *jitdump.Reader, done chan<- jitResult) {
+	changed, err := s.readMap(p, r)
+	if o := dumpOf(p); o != nil {
+		c, dumpErr := s.readDump(o, dump)
+		changed = changed || c
+		if errors.Is(err, perfmap.ErrNone) {
+			err = dumpErr
+		}
+	}
+	done <- jitResult{changed: changed, err: err}
+}
+
+func (s *Symbolizer) readMap(p *Process, r *perfmap.Reader) (changed bool, err error) {
+	f, err := perfmap.Find(s.opts.ProcRoot, p.PID, p.StartNanos)
 	if err != nil {
-		done <- jitResult{err: err}
-		return
+		return false, err
 	}
 	defer f.Close()
-	changed, _, err := r.Update(f, f.ID, f.Size)
-	done <- jitResult{changed: changed, err: err}
+	changed, _, err = r.Update(f, f.ID, f.Size)
+	return changed, err
+}
+
+// dumpOf returns the log that a process maps to tell profilers of it. That it
+// is mapped shows that it is the process's own, whatever PID its name tells:
+// processes in a container do not know ours.
+func dumpOf(p *Process) *Object {
+	for i := range p.Mappings {
+		if o := p.Mappings[i].Object; o.kind == objectFile {
+			if _, ok := jitdump.ProcessOf(o.key.path); ok {
+				return o
+			}
+		}
+	}
+	return nil
+}
+
+// maxDumpUpdates bounds how much of a log is read at a time: some 64 MB.
+const maxDumpUpdates = 8
+
+func (s *Symbolizer) readDump(o *Object, dump *jitdump.Reader) (changed bool, err error) {
+	s.index.mu.Lock()
+	pin, from := o.pin, o.origin
+	s.index.mu.Unlock()
+	f, done := s.files.use(pin)
+	if f == nil {
+		// A log grows, so only its inode tells that it is the same.
+		l, err := s.locate(from)
+		if err != nil {
+			return false, err
+		}
+		pin, done = s.files.add(l.file, l.id)
+		f = l.file
+		s.index.mu.Lock()
+		o.pin = pin
+		s.index.mu.Unlock()
+	}
+	defer done()
+	for range maxDumpUpdates {
+		id, err := identify(f)
+		if err != nil {
+			return changed, err
+		}
+		c, more, err := dump.Update(f, id.size)
+		changed = changed || c
+		if err != nil || !more {
+			return changed, err
+		}
+	}
+	return changed, nil
 }
 
 // finishJIT takes the reader back and forgets the frames whose name changed.
@@ -65,24 +128,25 @@ func (s *Symbolizer) finishJIT(j *jitState, r jitResult) {
 		return
 	}
 	for at, f := range j.frames {
-		if f.Reason == ReasonNone && j.reader.Same(at, f.Lines[0].Name) {
+		if f.Reason == ReasonNone && j.same(at, f) {
 			continue
 		}
-		if _, ok := j.reader.Lookup(at); ok || f.Reason == ReasonNone {
+		if _, ok := j.find(at); ok || f.Reason == ReasonNone {
 			delete(j.frames, at)
 			s.hold(&j.held, j, -frameBytes)
 		}
 	}
 	clear(j.lines)
-	total := j.reader.Bytes() + int64(len(j.frames))*(frameBytes+linesBytes) + int64(len(j.modules))*moduleBytes
+	total := j.reader.Bytes() + j.dump.Bytes() + int64(len(j.frames))*(frameBytes+linesBytes) + int64(len(j.modules))*moduleBytes
 	s.hold(&j.held, j, total-j.held.bytes)
 }
 
 // countMap counts why a map was not read, once for each change of reason.
 func (s *Symbolizer) countMap(j *jitState, err error) {
-	s.badLines += j.reader.Malformed() - j.bad
-	j.bad = j.reader.Malformed()
-	if j.reader.Cut() && err == nil {
+	bad := j.reader.Malformed() + j.dump.Malformed()
+	s.badLines += bad - j.bad
+	j.bad = bad
+	if (j.reader.Cut() || j.dump.Cut()) && err == nil {
 		err = errMapCut
 	}
 	if errors.Is(err, perfmap.ErrNone) {
@@ -108,6 +172,8 @@ func refusal(err error) string {
 		return string(r)
 	case errors.Is(err, errMapCut):
 		return "too_big"
+	case errors.Is(err, jitdump.ErrFormat):
+		return "malformed_jitdump"
 	}
 	return "read_error"
 }

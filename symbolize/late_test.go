@@ -28,7 +28,7 @@ func TestFileThatAnswersLate(t *testing.T) {
 	}
 	assert.Less(t, time.Since(start), 10*time.Second, "it is not waited for each time")
 	assert.Equal(t, "f", name(one(s, p, l.at(ms[1], "f"))))
-	late.loading <- s.load(late)
+	late.loading <- s.load(late, nil)
 	assert.Equal(t, "f", name(one(s, p, l.at(ms[0], "f"))))
 	assert.Zero(t, s.late)
 }
@@ -48,7 +48,7 @@ func TestMapThatAnswersLate(t *testing.T) {
 
 func TestReadImageOfNothing(t *testing.T) {
 	t.Parallel()
-	img := readImage(nothing{}, 100)
+	img := (&reading{}).image(nothing{}, 100)
 	assert.Equal(t, ReasonMalformed, img.reason)
 	assert.False(t, img.foreign)
 	assert.Nil(t, img.symbols)

@@ -348,8 +348,10 @@ while (Date.now() < end) { hotLoop(1e6); if (!said) { console.log("1 1"); said =
 	require.NotZero(t, at, "no hotLoop in the map of node")
 	s := newLive(t)
 	f := one(s, opened(t, s, l.pid), addr.Virtual(at)+1)
-	assert.Contains(t, name(f), "hotLoop")
-	assert.Equal(t, "jit", f.Kind.String())
+	assert.Equal(t, "hotLoop", name(f))
+	assert.Equal(t, "v8js", f.Kind.String())
+	assert.Equal(t, filepath.Join(dir, "busy.js"), f.Lines[0].File)
+	assert.Contains(t, f.Lines[0].SystemName, "hotLoop")
 }
 
 func TestLiveKernel(t *testing.T) {

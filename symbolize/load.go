@@ -2,14 +2,15 @@ package symbolize
 
 import (
 	"bytes"
-	"errors"
-	"io"
+	"os"
 	"time"
 
+	"github.com/flametel/flametel/symbolize/addr"
 	"github.com/flametel/flametel/symbolize/elffile"
 )
 
-// image is what was read of an object's file to name its code. It is immutable.
+// image is what was read of an object's file to name its code. It is immutable
+// but for tables.
 type image struct {
 	segments  []elffile.Segment
 	symbols   *elffile.Symbols
@@ -20,13 +21,48 @@ type image struct {
 	// foreign tells that the file is no ELF file at all, so that code in it was
 	// put there at run time.
 	foreign bool
+	// goStart to goLimit is the code that the Go table names; debug tells that
+	// other code has debug information.
+	goStart, goLimit addr.File
+	debug            bool
+	// awaited tells that a debug file is being fetched.
+	awaited bool
+	// sigreturns is where signal handlers return to, mostly nowhere.
+	sigreturns []addr.Offset
+	// tables are handed over to the object when the image is.
+	tables *tables
 }
 
 func (m *image) bytes() int64 {
-	if m.symbols == nil {
-		return objectBytes
+	n := int64(objectBytes)
+	if m.symbols != nil {
+		n += m.symbols.Bytes()
 	}
-	return objectBytes + m.symbols.Bytes()
+	if t := m.tables; t != nil {
+		n += tablesBytes
+		for _, f := range []*elffile.File{t.debugFile, t.supplementFile} {
+			if f != nil {
+				n += int64(len(f.Sections)) * sectionBytes
+			}
+		}
+	}
+	return n
+}
+
+// detailed tells whether the tables may know more of an address.
+func (m *image) detailed(at addr.File) bool {
+	return m.debug || at >= m.goStart && at < m.goLimit
+}
+
+// isSigreturn tells whether the code at an offset is what signal handlers
+// return to.
+func (m *image) isSigreturn(off addr.Offset) bool {
+	for _, o := range m.sigreturns {
+		if o == off {
+			return true
+		}
+	}
+	return false
 }
 
 // imageOf returns the image of an object and reads it if need be. It returns
@@ -42,7 +78,7 @@ func (s *Symbolizer) imageOf(o *Object) *image {
 			patience = s.patience.short
 		}
 		o.loading = make(chan *image, 1)
-		go func() { o.loading <- s.load(o) }()
+		go func() { o.loading <- s.load(o, nil) }()
 		s.late++
 	}
 	img := wait(o.loading, patience)
@@ -52,10 +88,14 @@ func (s *Symbolizer) imageOf(o *Object) *image {
 	s.late--
 	o.loading = nil
 	if img.bytes() > s.opts.MaxCacheBytes/2 {
-		img = &image{reason: ReasonUnreadable} // one file must not push out all others
+		img = &image{reason: ReasonTooBig} // one file must not push out all others
 	}
 	o.image = img
+	o.detail.tables, o.detail.goBytes = img.tables, 0
 	s.hold(&o.held, o, img.bytes())
+	if img.awaited {
+		s.awaited = append(s.awaited, o)
+	}
 	return img
 }
 
@@ -79,13 +119,16 @@ func wait(c <-chan *image, patience time.Duration) *image {
 	}
 }
 
-// load reads the image of an object. It runs without locks.
-func (s *Symbolizer) load(o *Object) *image {
+// load reads the image of an object. It runs without locks. trace, which may
+// be nil, is told what was tried.
+func (s *Symbolizer) load(o *Object, trace *trace) *image {
 	if o.kind == objectVDSO {
-		return readImage(bytes.NewReader(o.data), int64(len(o.data)))
+		r := reading{s: s, trace: trace}
+		return r.image(bytes.NewReader(o.data), int64(len(o.data)))
 	}
-	img, err := s.loadFile(o)
+	img, err := s.loadFile(o, trace)
 	if err != nil {
+		trace.failed("file", err)
 		img = &image{reason: ReasonUnreadable}
 		o.failed.Store(true)
 	}
@@ -94,34 +137,28 @@ func (s *Symbolizer) load(o *Object) *image {
 
 // loadFile reads the file of an object. An error is one that another process
 // that maps the file may not have; whatever its contents cause is in the image.
-func (s *Symbolizer) loadFile(o *Object) (*image, error) {
-	s.index.mu.Lock()
-	pin, from := o.pin, o.origin
-	s.index.mu.Unlock()
-	f, done := s.files.use(pin)
-	if f == nil {
-		// It was closed because too many were open. What is found now must be
-		// the same file still.
-		l, err := s.locate(from)
-		if err != nil {
-			return nil, err
-		}
-		if string(l.buildID) != o.key.buildID || o.key.buildID == "" && !l.id.sameContent(o.key.id) {
-			l.file.Close()
-			return nil, errChanged
-		}
-		f = l.file
-		pin, done = s.files.add(f, l.id)
-		s.index.mu.Lock()
-		o.pin = pin
-		s.index.mu.Unlock()
+func (s *Symbolizer) loadFile(o *Object, trace *trace) (*image, error) {
+	f, done, err := s.useFile(o)
+	if err != nil {
+		return nil, err
 	}
 	defer done()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
 	before, err := identify(f)
 	if err != nil || o.key.buildID == "" && !before.sameContent(o.key.id) {
 		return nil, errChanged
 	}
-	img := readImage(f, before.size)
+	s.index.mu.Lock()
+	pid := o.origin.pid
+	s.index.mu.Unlock()
+	program := &source{id: before, file: f}
+	program.open = func() (*os.File, func(), error) { return s.useFile(o) }
+	r := reading{s: s, trace: trace, path: o.key.path, pid: pid, info: info, program: program}
+	img := r.image(program, before.size)
+	program.file = nil
 	if after, err := identify(f); err != nil || !after.sameContent(before) {
 		return nil, errChanged
 	}
@@ -129,31 +166,4 @@ func (s *Symbolizer) loadFile(o *Object) (*image, error) {
 		return nil, errChanged
 	}
 	return img, nil
-}
-
-var errChanged = errors.New("the file has changed since it was mapped")
-
-// readImage reads an ELF file.
-func readImage(r io.ReaderAt, size int64) *image {
-	f, err := elffile.New(r, size)
-	if err != nil {
-		reason := ReasonUnreadable
-		if errors.Is(err, elffile.ErrFormat) {
-			reason = ReasonMalformed
-		}
-		return &image{reason: reason, foreign: errors.Is(err, elffile.ErrMagic)}
-	}
-	ids := f.BuildIDs()
-	img := &image{segments: f.Segments(), buildID: string(ids.GNU), goBuildID: ids.Go}
-	if len(img.segments) == 0 {
-		img.reason = ReasonMalformed
-		return img
-	}
-	if img.symbols, err = f.Symbols(); err != nil && img.symbols.Len() == 0 {
-		img.reason = ReasonMalformed
-		if errors.Is(err, elffile.ErrTooBig) {
-			img.reason = ReasonUnreadable
-		}
-	}
-	return img
 }

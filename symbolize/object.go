@@ -32,7 +32,9 @@ type Object struct {
 	loading chan *image
 	frames  map[addr.Offset]*Frame
 	lines   map[uint32][]Line // by Symbols.NameID
+	texts   map[string]string // of frames that tables named, each to itself
 	modules []*Module         // by segment; the last is for addresses in none
+	detail  detail
 }
 
 type objectKind uint8

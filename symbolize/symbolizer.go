@@ -1,6 +1,7 @@
 package symbolize
 
 import (
+	"context"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -20,6 +21,15 @@ type Options struct {
 	MaxOpenFiles int
 	// Demangle says how names of C++ and Rust are shown.
 	Demangle demangle.Style
+	// NoInlines leaves inlined calls out, and source lines of all but Go code:
+	// no debug information is read.
+	NoInlines bool
+	// DebugDirs are where separate debug files are looked for, in the root of
+	// each process and on the host; nil means /usr/lib/debug.
+	DebugDirs []string
+	// Fetcher finds debug files on servers; nil means none. The Symbolizer does
+	// not close it.
+	Fetcher Fetcher
 	// Now is the clock of the rules that something is looked at again only
 	// after some time; nil means time.Now.
 	Now func() time.Time
@@ -33,6 +43,8 @@ type Options struct {
 // one that drains samples, and neither waits for the other's file reading.
 type Symbolizer struct {
 	opts    Options
+	ctx     context.Context // ends with Close
+	cancel  context.CancelFunc
 	now     func() time.Time
 	index   index
 	files   filePool
@@ -52,6 +64,9 @@ type Symbolizer struct {
 	evictions uint64
 	late      int // files being read
 	strays    map[addr.Virtual]*Frame
+	awaited   []*Object // whose debug file is being fetched
+	asked     time.Time // when the Fetcher was last asked for news
+	news      uint64    // its generation then
 	kernel    kernelState
 	refused   map[string]uint64
 	badLines  uint64
@@ -86,10 +101,15 @@ func New(opts Options) *Symbolizer {
 	if opts.MaxOpenFiles == 0 {
 		opts.MaxOpenFiles = defaultOpenFiles
 	}
+	if opts.DebugDirs == nil {
+		opts.DebugDirs = []string{"/usr/lib/debug"}
+	}
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
+	ctx, cancel := context.WithCancel(context.Background())
 	s := &Symbolizer{
+		ctx: ctx, cancel: cancel,
 		opts: opts, now: opts.Now, patience: usualPatience(),
 		index:    index{objects: make(map[objectKey]*Object), inodes: make(map[inodeKey]*Object)},
 		files:    filePool{max: opts.MaxOpenFiles},
@@ -148,6 +168,7 @@ func (s *Symbolizer) Stats() Stats {
 // Close releases all files and caches. Frames stay valid. What is asked for
 // afterwards may have a name or not, but no file is kept open any more.
 func (s *Symbolizer) Close() {
+	s.cancel()
 	s.index.mu.Lock()
 	clear(s.index.objects)
 	clear(s.index.inodes)
@@ -159,7 +180,7 @@ func (s *Symbolizer) Close() {
 	for _, h := range s.holdings {
 		s.drop(h)
 	}
-	s.holdings = nil
+	s.holdings, s.awaited = nil, nil
 	s.held -= s.kernel.held
 	s.kernel = kernelState{}
 	clear(s.strays)

@@ -16,11 +16,12 @@ func (s *Symbolizer) User(p *Process, pcs []addr.Virtual, dst []*Frame) []*Frame
 	defer s.mu.Unlock()
 	s.tick++
 	s.began = time.Time{}
-	for i, pc := range pcs {
-		if i > 0 && pc > 0 {
-			pc--
-		}
-		dst = append(dst, s.userFrame(p, pc))
+	s.lookForNews()
+	called := false // the next address is where a call returns to
+	for _, pc := range pcs {
+		f := s.userFrame(p, pc, called && pc > 0)
+		called = !f.interrupted
+		dst = append(dst, f)
 	}
 	s.shrink()
 	return dst
@@ -35,35 +36,54 @@ func (s *Symbolizer) stackTime() time.Time {
 	return s.began
 }
 
-func (s *Symbolizer) userFrame(p *Process, at addr.Virtual) *Frame {
-	m := findMapping(p.Mappings, at)
-	switch {
-	case m == nil:
-		return s.unmapped(p, at)
-	case m.Object.kind == objectAnonymous:
-		return s.jitFrame(p, m, at, nil)
+// userFrame returns the frame of an address, or of the call before it if it is
+// where a call returns to. Signal handlers return to code that nothing calls:
+// its address is taken as it is.
+func (s *Symbolizer) userFrame(p *Process, pc addr.Virtual, called bool) *Frame {
+	at := pc
+	if called {
+		at--
 	}
-	o := m.Object
-	o.held.used = s.tick
-	off := addr.Offset(at-m.Start) + m.Offset
-	if o.kind == objectVDSO {
+	m := findMapping(p.Mappings, at)
+	if m == nil {
+		return s.unmapped(p, at)
+	}
+	o, off := m.Object, addr.Offset(at-m.Start)+m.Offset
+	switch o.kind {
+	case objectFile:
+	case objectAnonymous:
+		var ok bool
+		if o, off, ok = s.moved(p, m, at); !ok {
+			return s.jitFrame(p, m, at, nil)
+		}
+	case objectVDSO:
 		off = addr.Offset(at - m.Start) // whatever offset events tell of memory
+	case objectVsyscall:
+		return s.vsyscallFrame
+	}
+	o.held.used = s.tick
+	if o.detail.asking != nil {
+		s.poll(o)
+	}
+	if called && o.image != nil && o.image.isSigreturn(off+1) {
+		off++
 	}
 	if f := o.frames[off]; f != nil {
 		return f
 	}
-	if o.kind == objectVsyscall {
-		return s.vsyscallFrame
-	}
 	if o.kind == objectLost {
 		return s.fileFrame(o, off, nil, ReasonUnreadable)
 	}
+	known := o.image != nil
 	img := s.imageOf(o)
 	if img == nil {
 		return &Frame{Kind: KindNative, Module: o.module(0, o.extent, 0), Address: addr.File(off), Reason: ReasonUnreadable}
 	}
 	if img.foreign {
 		return s.jitFrame(p, m, at, o)
+	}
+	if called && !known && img.isSigreturn(off+1) {
+		off++
 	}
 	return s.fileFrame(o, off, img, img.reason)
 }
@@ -140,13 +160,21 @@ func (s *Symbolizer) fileFrame(o *Object, off addr.Offset, img *image, reason Re
 	if reason == ReasonNone {
 		f.Reason = ReasonNoSymbol
 		if i < len(segments) {
-			bytes += s.name(o, img, f)
+			bytes += s.name(o, img, f, off)
+		}
+	}
+	if img != nil && img.isSigreturn(off) {
+		f.interrupted = true
+		if len(f.Lines) == 0 {
+			f.Lines, f.Reason = restorerLines, ReasonNone
 		}
 	}
 	o.frames[off] = f
 	s.hold(&o.held, o, bytes)
 	return f
 }
+
+var restorerLines = []Line{{Name: restorerName}}
 
 // moduleOf returns the module of a segment, or that of what lies in none.
 func (o *Object) moduleOf(segments []elffile.Segment, i int) *Module {
@@ -157,24 +185,42 @@ func (o *Object) moduleOf(segments []elffile.Segment, i int) *Module {
 }
 
 // name gives a frame its lines and returns the bytes that it took.
-func (s *Symbolizer) name(o *Object, img *image, f *Frame) (bytes int64) {
-	i, ok := img.symbols.Lookup(f.Address)
-	if !ok {
+func (s *Symbolizer) name(o *Object, img *image, f *Frame, off addr.Offset) (bytes int64) {
+	i, known := img.symbols.Lookup(f.Address)
+	if img.detailed(f.Address) {
+		a, ok := s.ask(o, f.Address)
+		if !ok {
+			o.detail.poor = append(o.detail.poor, off)
+		}
+		if len(a.golang) > 0 || len(a.dwarf) > 0 {
+			symbol := ""
+			if known {
+				symbol = img.symbols.Name(i)
+			}
+			if bytes := s.nameByTables(o, f, &a, symbol); len(f.Lines) > 0 {
+				return bytes
+			}
+		}
+	}
+	if !known {
 		return 0
 	}
 	f.Reason = ReasonNone
 	id := img.symbols.NameID(i)
-	if lines := o.lines[id]; lines != nil {
-		f.Lines = lines
-		return 0
+	lines := o.lines[id]
+	if lines == nil {
+		if o.lines == nil {
+			o.lines = make(map[uint32][]Line)
+		}
+		lines = []Line{s.line(img.symbols.Name(i))}
+		o.lines[id] = lines
+		bytes = linesBytes + int64(len(lines[0].Name)+len(lines[0].SystemName))
 	}
-	if o.lines == nil {
-		o.lines = make(map[uint32][]Line)
+	f.Lines = lines
+	if demangle.Rust(lines[0].SystemName) || lines[0].SystemName == "" && demangle.Rust(lines[0].Name) {
+		f.Kind = KindRust
 	}
-	line := s.line(img.symbols.Name(i))
-	f.Lines = []Line{line}
-	o.lines[id] = f.Lines
-	return linesBytes + int64(len(line.Name)+len(line.SystemName))
+	return bytes
 }
 
 // line returns the line of a linker name.

@@ -74,6 +74,22 @@ func mangled(name string) bool {
 	return strings.HasPrefix(name, "_Z") || strings.HasPrefix(name, "_R") || strings.HasPrefix(name, "___Z")
 }
 
+// Rust tells linker names that only Rust compilers make: those of the v0
+// mangling, and legacy ones, which end in a part of "h" and 16 hexadecimal
+// digits.
+func Rust(linker string) bool {
+	if rest, ok := strings.CutPrefix(linker, "_R"); ok {
+		return len(rest) > 1 && (rest[0] >= 'A' && rest[0] <= 'Z' || rest[0] >= '0' && rest[0] <= '9')
+	}
+	base, _ := cutSuffix(linker)
+	const hash = len("17h0123456789abcdefE")
+	if !strings.HasPrefix(base, "_ZN") || len(base) < len("_ZN")+hash {
+		return false
+	}
+	last, ok := strings.CutPrefix(base[len(base)-hash:], "17h")
+	return ok && last[16] == 'E' && strings.Trim(last[:16], "0123456789abcdef") == ""
+}
+
 // cutSuffix takes off what compilers append to the name of a function that
 // they split or copied, such as ".cold" or ".part.0"; it stays in the result,
 // but for the hashes that LLVM adds.

@@ -35,6 +35,26 @@ func TestName(t *testing.T) {
 	}
 }
 
+func TestRust(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{
+		"_RNvCs1234_7mycrate3foo":                          true,
+		"_ZN4core3fmt5write17h0123456789abcdefE":           true,
+		"_ZN4core3fmt5write17h0123456789abcdefE.llvm.1234": true,
+		"_ZN4core3fmt5write17h0123456789abcdegE":           false,
+		"_ZN12_GLOBAL__N_13runEv":                          false,
+		"_ZN3app3hotIiEEiT_":                               false,
+		"_Release":                                         false,
+		"_R":                                               false,
+		"":                                                 false,
+		"_ZN17h0123456789abcdefE":                          true,
+		"_ZNSt6vectorIiSaIiEE9push_backERKi":               false,
+		"_ZN3foo17h0123456789abcdefEv":                     false,
+	} {
+		assert.Equal(t, want, Rust(name), name)
+	}
+}
+
 // doubling is a name each of whose n parts is twice as long as the one before,
 // by substitutions: a function of pairs of pairs of ints.
 func doubling(n int) string {

@@ -7,6 +7,6 @@
 // sound ones, and files are read by ReadAt and never mapped, so that a file
 // that shrinks while it is read gives an error and not a SIGBUS.
 //
-// Little-endian files of 32 and 64 bits are read; the package does not look at
-// relocations, nor at the machine.
+// Little-endian files of 32 and 64 bits are read, of any machine; stubs of the
+// procedure linkage table are known for x86 and AArch64.
 package elffile

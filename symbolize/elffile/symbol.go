@@ -55,6 +55,7 @@ type place struct{ start, limit uint64 }
 type code struct {
 	sections []place // by section index; empty if it has no code
 	segments []place
+	skip     place // symbols that begin here are not wanted
 }
 
 func (f *File) code() code {
@@ -162,7 +163,7 @@ func (f *File) candidate(b []byte, c *code) (candidate, bool) {
 		s.rank |= rankBindWeak
 	}
 	limit, ok := c.limit(s.value, uint32(index))
-	if !ok {
+	if !ok || s.value >= c.skip.start && s.value < c.skip.limit {
 		return s, false
 	}
 	if s.size == 0 {

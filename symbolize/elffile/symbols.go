@@ -1,6 +1,7 @@
 package elffile
 
 import (
+	"bytes"
 	"cmp"
 	"debug/elf"
 	"slices"
@@ -49,7 +50,13 @@ const maxRange = 1<<32 - 1
 // covers has no name. What can be read is returned even if a table is damaged,
 // together with the first error.
 func (f *File) Symbols(more ...*File) (*Symbols, error) {
-	r := symbolReader{names: []byte{0}}
+	return f.SymbolsOutside(0, 0, more...)
+}
+
+// SymbolsOutside is Symbols without what begins at start or later, but before
+// limit: code that something else names better.
+func (f *File) SymbolsOutside(start, limit addr.File, more ...*File) (*Symbols, error) {
+	r := symbolReader{names: []byte{0}, start: uint64(start), limit: uint64(limit)}
 	r.read(f)
 	for _, m := range more {
 		r.read(m)
@@ -60,14 +67,16 @@ func (f *File) Symbols(more ...*File) (*Symbols, error) {
 
 // symbolReader collects what may name code.
 type symbolReader struct {
-	all   []candidate
-	names []byte
-	err   error // the first
+	all          []candidate
+	names        []byte
+	start, limit uint64 // what begins here is left out
+	err          error  // the first
 }
 
 // read takes the symbols of both tables of a file.
 func (r *symbolReader) read(f *File) {
 	c := f.code()
+	c.skip = place{r.start, r.limit}
 	for _, typ := range []elf.SectionType{elf.SHT_SYMTAB, elf.SHT_DYNSYM} {
 		table, strs, ok := f.symbolTable(typ)
 		if !ok {
@@ -152,6 +161,19 @@ func (s *Symbols) Name(index int) string {
 		return name[:at] + pltSuffix
 	}
 	return name[:at]
+}
+
+// Find returns the index of the first symbol of a linker name. It looks at all.
+func (s *Symbols) Find(name string) (index int, ok bool) {
+	if !bytes.Contains(s.names, append([]byte(name), 0)) {
+		return 0, false
+	}
+	for i := range s.ranges {
+		if string(nameAt(s.names, s.ranges[i].name)) == name {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // NameID returns a number that two symbols of this table share if they have

@@ -165,3 +165,20 @@ func TestSweepAgreesWithTheRule(t *testing.T) {
 		}
 	}
 }
+
+func TestSymbolsOutside(t *testing.T) {
+	t.Parallel()
+	dir := build(t, map[string]string{"a.c": "int a(void) { return 1; }\nint b(void) { return 2; }\nint c(void) { return 3; }\n"}, "gcc -O1 -shared -fPIC -o out a.c")
+	f := openFile(t, dir, "out")
+	all := symbolsOf(t, f)
+	b, ok := all.Find("b")
+	require.True(t, ok)
+	start, limit := all.Range(b)
+	s, err := f.SymbolsOutside(start, limit)
+	require.NoError(t, err)
+	for name, want := range map[string]bool{"a": true, "b": false, "c": true, "": false, "nothing": false} {
+		_, ok := s.Find(name)
+		assert.Equal(t, want, ok, name)
+	}
+	assert.Empty(t, nameOf(s, start))
+}

@@ -1,0 +1,111 @@
+package symbolize
+
+import (
+	"errors"
+	"time"
+
+	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/dwarfline"
+	"github.com/flametel/flametel/symbolize/elffile"
+	"github.com/flametel/flametel/symbolize/gosym"
+)
+
+const (
+	// maxSlow is how much time lookups that take long may take for one file in
+	// all, so that a file made to be slow does not keep the profiler busy.
+	// Reading a unit of a big program takes some ten milliseconds, its index a
+	// second.
+	slowLookup = 50 * time.Millisecond
+	maxSlow    = 10 * time.Second
+)
+
+// tables know more of code than symbols do: inlined calls, files and lines.
+// One goroutine at a time uses them.
+type tables struct {
+	program *source
+	golang  *gosym.Table // nil if it is no Go program
+
+	// The files with the debug information, nil if there are none.
+	debugFile, supplementFile *elffile.File
+	debug, supplement         *source
+	limits                    dwarfline.Options
+	dwarf                     *dwarfline.Data // opened when it is first asked
+	slow                      time.Duration
+	failed                    error // the debug information is not asked any more
+}
+
+// answer is what tables say of an address: nothing, or lines of one of them.
+type answer struct {
+	golang []gosym.Line
+	dwarf  []dwarfline.Line
+	err    error
+	// What the tables hold now.
+	goBytes, dwarfBytes int64
+}
+
+var (
+	errNoTable = errors.New("no line table covers it")
+	errSlow    = errors.New("reading its debug information took too long")
+)
+
+// lookup reads what is known of an address.
+func (t *tables) lookup(at addr.File) (a answer) {
+	if t.golang != nil {
+		if start, limit := t.golang.Text(); at >= start && at < limit {
+			a.golang, a.err = t.lookupGo(at)
+		}
+		a.goBytes = t.golang.Bytes()
+	}
+	if len(a.golang) == 0 && t.debugFile != nil {
+		a.dwarf, a.err = t.lookupDWARF(at)
+	}
+	if t.dwarf != nil {
+		a.dwarfBytes = t.dwarf.Bytes()
+	}
+	return a
+}
+
+func (t *tables) lookupGo(at addr.File) ([]gosym.Line, error) {
+	done, err := t.program.use()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return t.golang.Lookup(at, nil)
+}
+
+func (t *tables) lookupDWARF(at addr.File) ([]dwarfline.Line, error) {
+	if t.failed != nil {
+		return nil, t.failed
+	}
+	start := time.Now()
+	done, err := t.debug.use()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if t.supplement != nil {
+		done, err := t.supplement.use()
+		if err != nil {
+			return nil, err
+		}
+		defer done()
+	}
+	if t.dwarf == nil {
+		limits := t.limits
+		if t.supplement != nil {
+			limits.Supplement, limits.SupplementReader = t.supplementFile, t.supplement
+		}
+		if t.dwarf, err = dwarfline.Open(t.debugFile, t.debug, limits); err != nil {
+			t.failed = err
+			return nil, err
+		}
+	}
+	lines, err := t.dwarf.Lookup(at, nil)
+	if took := time.Since(start); took > slowLookup {
+		if t.slow += took; t.slow > maxSlow {
+			t.failed, t.dwarf = errSlow, nil
+		}
+	}
+	return lines, err
+}
