@@ -18,7 +18,7 @@ type image struct {
 	// noTextStart is for headers since Go 1.26.
 	noTextStart bool
 	// dataWord is where the module data has the data of functions, 0 for where
-	// the version has it.
+	// the version has it. If it is elsewhere, the start of text is missing.
 	dataWord int
 	// buildInfo is the version of the toolchain, "" for none.
 	buildInfo string
@@ -280,7 +280,9 @@ func (b *builder) module(table uint64, parts []uint64, end, data uint64) {
 	}
 	b.pointer(imageModule+8*20, imageText)
 	b.pointer(imageModule+8*21, end)
-	b.pointer(imageModule+8*wordText, imageText)
+	if b.image.dataWord == 0 {
+		b.pointer(imageModule+8*wordText, imageText)
+	}
 	word := b.image.dataWord
 	switch {
 	case word != 0:

@@ -20,19 +20,12 @@ func (t *Table) findData(mod module) {
 		word = wordData118
 	}
 	offsets := t.probe()
-	read := func(n int) addr.File {
-		v, err := t.m.pointer(mod.at + addr.File(n)*addr.File(t.m.ptrSize))
-		if err != nil {
-			return 0
-		}
-		return v
-	}
-	if v := read(word); t.plausible(v, offsets) {
+	if v := mod.word(t.m, word); t.plausible(v, offsets) {
 		t.data = v
 		return
 	}
 	for n := wordDataFirst; n <= wordDataLast; n++ {
-		if v := read(n); len(offsets) > 0 && t.plausible(v, offsets) {
+		if v := mod.word(t.m, n); len(offsets) > 0 && t.plausible(v, offsets) {
 			t.data = v
 			return
 		}

@@ -12,7 +12,9 @@ import (
 const (
 	wordNames, wordUnits, wordFiles, wordTables = 1, 4, 7, 10
 	wordFunctab, wordEntries                    = 13, 16
-	wordText                                    = 22
+	// First and last address of code, then runtime.text. They are searched from
+	// the word after the slices on, in case that later layouts move them.
+	wordMin, wordText, wordMinLast = 20, 22, 32
 	// Where the data of functions starts: 38 in Go 1.18 and 1.19, 40 since
 	// 1.20. Later layouts may have it elsewhere: it is searched in the words
 	// up to the last.
@@ -21,26 +23,39 @@ const (
 	wordDataLast             = 60
 )
 
-// module is what is taken from the module data.
-type module struct {
-	at   addr.File
-	text addr.File // runtime.text
+// module is the module data.
+type module struct{ at addr.File }
+
+// word reads a word of the module data as an address, 0 if it cannot be read.
+func (d module) word(m *memory, n int) addr.File {
+	v, err := m.pointer(d.at + addr.File(n)*addr.File(m.ptrSize))
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+// text returns runtime.text, given where functions begin and end relative to
+// it: the module data has these two as addresses.
+func (d module) text(m *memory, first, last uint64) addr.File {
+	for n := wordMin - 1; n <= wordMinLast; n++ {
+		start, limit := d.word(m, n), d.word(m, n+1)
+		if start != 0 && limit-start == addr.File(last-first) {
+			return start - addr.File(first)
+		}
+	}
+	return d.word(m, wordText)
 }
 
 // checkModule tells whether the module data of a table is at an address: its
 // slices must be the parts of the table.
 func (h *header) checkModule(m *memory, at addr.File) (module, bool) {
-	word := func(n int) addr.File {
-		v, err := m.pointer(at + addr.File(n)*addr.File(m.ptrSize))
-		if err != nil {
-			return 0
-		}
-		return v
-	}
+	d := module{at}
+	word := func(n int) addr.File { return d.word(m, n) }
 	ok := word(0) == h.at && word(wordNames) == h.names && word(wordUnits) == h.units &&
 		word(wordFiles) == h.files && word(wordTables) == h.tables && word(wordFunctab) == h.functab &&
 		word(wordEntries) == h.functab && uint64(word(wordEntries+1)) == h.funcs+1
-	return module{at: at, text: word(wordText)}, ok
+	return d, ok
 }
 
 // findModule searches initialized data, then the relocations, for a pointer to

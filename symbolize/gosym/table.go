@@ -71,13 +71,6 @@ func Open(f *elffile.File, r io.ReaderAt) (*Table, error) {
 // place sets where the text lies. The module data knows; before Go 1.26 the
 // header does as well, and before 1.18 entries are addresses.
 func (t *Table) place(mod module, known bool) error {
-	switch {
-	case t.h.version < Version118:
-	case known:
-		t.base = mod.text
-	default:
-		t.base = t.h.textStart
-	}
 	first, err := t.h.entry(t.m, 0)
 	if err != nil {
 		return err
@@ -85,6 +78,13 @@ func (t *Table) place(mod module, known bool) error {
 	last, err := t.h.entry(t.m, t.h.funcs)
 	if err != nil {
 		return err
+	}
+	switch {
+	case t.h.version < Version118:
+	case known:
+		t.base = mod.text(t.m, first, last)
+	default:
+		t.base = t.h.textStart
 	}
 	t.start, t.limit = t.base+addr.File(first), t.base+addr.File(last)
 	if t.start == 0 || t.limit <= t.start || t.limit-t.start > 1<<32-1 || !t.m.executable(t.start, t.limit) {
