@@ -1,8 +1,12 @@
 package dwarfline
 
 import (
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/flametel/flametel/symbolize/addr"
 )
 
 // templates is a program that consists of inlined calls mostly.
@@ -109,6 +113,37 @@ fn main() {
 
 func TestAgreesWithAddr2lineOnRust(t *testing.T) {
 	t.Parallel()
+	if _, err := exec.LookPath("rustc"); err != nil {
+		t.Skip("there is no rustc: ", err)
+	}
 	dir := build(t, map[string]string{"a.rs": rustProgram}, "rustc -g -O -C codegen-units=4 -o a a.rs")
 	requireAgreement(t, filepath.Join(dir, "a"), 12000, addr2line)
+}
+
+const goProgram = `package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+)
+
+func main() {
+	json.NewEncoder(os.Stdout).Encode(map[string]any{"a": fmt.Sprint(len(os.Args))})
+}
+`
+
+// Go writes its debug information compressed, with indexed addresses.
+func TestAgreesWithLLVMOnGo(t *testing.T) {
+	t.Parallel()
+	dir := build(t, map[string]string{"a.go": goProgram}, "go build -o a a.go")
+	requireAgreement(t, filepath.Join(dir, "a"), 12000, func(t testing.TB, path string, pcs []addr.File) []told {
+		answers := llvmSymbolizer(t, path, pcs)
+		for _, a := range answers {
+			for i := range a { // it puts the folder "." before itself
+				a[i][1] = strings.Replace(a[i][1], "././", "./", 1)
+			}
+		}
+		return answers
+	})
 }
