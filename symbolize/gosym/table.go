@@ -191,10 +191,10 @@ func (t *Table) Bytes() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return tableBytes + int64(len(t.m.ring))*(pageBytes+int64(unsafe.Sizeof(page{}))+16) +
-		int64(cap(t.index))*4 + t.names.bytes
+		int64(cap(t.index))*4 + t.names.bytes + int64(cap(t.names.scratch))
 }
 
 // MaxBytes is the most that the table may come to hold.
 func (t *Table) MaxBytes() int64 {
-	return tableBytes + maxPages*(pageBytes+int64(unsafe.Sizeof(page{}))+16) + int64(cap(t.index))*4 + maxInterned
+	return tableBytes + maxPages*(pageBytes+int64(unsafe.Sizeof(page{}))+16) + int64(cap(t.index))*4 + maxInterned + 2*maxName
 }
