@@ -6,6 +6,8 @@ import (
 	"path"
 	"strings"
 	"time"
+
+	"github.com/flametel/flametel/symbolize/debuginfo/debuginfod"
 )
 
 // Config is the configuration of the receiver. What is left out has the
@@ -65,6 +67,25 @@ type SymbolsConfig struct {
 	// Demangle says how names of C++ and Rust are shown: simple (without
 	// arguments), full, or none (as in the symbol table). Default simple.
 	Demangle string `mapstructure:"demangle"`
+	// Inlines shows calls that the compiler inlined as lines of their own, with
+	// files and line numbers. Without it no debug information is read, and only
+	// Go code has line numbers. Default true.
+	Inlines bool `mapstructure:"inlines"`
+	// DebugDirs are the folders of separate debug files, absolute, looked at in
+	// the root of each process and on the host. Default [/usr/lib/debug].
+	DebugDirs []string `mapstructure:"debug_dirs"`
+	// DebuginfodURLs are servers that are asked, in the background and in this
+	// order, for debug files that are not on the host. They learn the build IDs
+	// of what runs here. Default none.
+	DebuginfodURLs []string `mapstructure:"debuginfod_urls"`
+	// DebuginfodCache is the folder for what servers sent, at most 1 GiB. It is
+	// made if it does not exist and must belong to the collector alone. Default
+	// /var/cache/flametel/debuginfod.
+	DebuginfodCache string `mapstructure:"debuginfod_cache"`
+	// MaxCacheMiB bounds the memory for symbols in MiB. What was used longest
+	// ago is given back first and read again if need be. Default 128, from 8 to
+	// 65536.
+	MaxCacheMiB int `mapstructure:"max_cache_mib"`
 
 	_ struct{}
 }
@@ -98,6 +119,9 @@ const (
 	maxPID = 1 << 22
 	// maxTargets bounds each list of targets.
 	maxTargets = 1024
+	// Below 8 MiB the symbols of one big library would push out all others.
+	minCacheMiB = 8
+	maxCacheMiB = 1 << 16
 	// A container ID has 64 hexadecimal digits, of which people give 12 or more.
 	minContainerID = 12
 	maxContainerID = 64
@@ -117,12 +141,33 @@ func (c *Config) Validate() error {
 	} else {
 		errs = append(errs, between("window", c.Window, minDrainInterval, maxWindow))
 	}
-	switch c.Symbols.Demangle {
+	errs = append(errs, c.Symbols.validate())
+	return errors.Join(errs...)
+}
+
+func (s *SymbolsConfig) validate() error {
+	var errs []error
+	switch s.Demangle {
 	case demangleSimple, demangleFull, demangleNone:
 	default:
-		errs = append(errs, fmt.Errorf("symbols::demangle: must be simple, full or none, got %q", c.Symbols.Demangle))
+		errs = append(errs, fmt.Errorf("symbols::demangle: must be simple, full or none, got %q", s.Demangle))
+	}
+	errs = append(errs,
+		checkEach("symbols::debug_dirs", s.DebugDirs, checkFolder),
+		checkEach("symbols::debuginfod_urls", s.DebuginfodURLs, debuginfod.ValidateURL),
+		between("symbols::max_cache_mib", s.MaxCacheMiB, minCacheMiB, maxCacheMiB),
+	)
+	if err := checkFolder(s.DebuginfodCache); err != nil && len(s.DebuginfodURLs) > 0 {
+		errs = append(errs, fmt.Errorf("symbols::debuginfod_cache: %w", err))
 	}
 	return errors.Join(errs...)
+}
+
+func checkFolder(name string) error {
+	if !path.IsAbs(name) {
+		return fmt.Errorf("must be an absolute path, got %q", name)
+	}
+	return nil
 }
 
 // between returns an error that names the key unless low <= value <= high.

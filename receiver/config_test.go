@@ -31,7 +31,10 @@ func TestLoadConfig(t *testing.T) {
 		Window:        10 * time.Second,
 		DrainInterval: time.Second,
 		CPU:           CPUConfig{Frequency: 99},
-		Symbols:       SymbolsConfig{Demangle: "simple"},
+		Symbols: SymbolsConfig{
+			Demangle: "simple", Inlines: true, DebugDirs: []string{"/usr/lib/debug"},
+			DebuginfodCache: "/var/cache/flametel/debuginfod", MaxCacheMiB: 128,
+		},
 	}
 	tests := []struct {
 		key  string
@@ -47,8 +50,12 @@ func TestLoadConfig(t *testing.T) {
 				Executables: []string{"nginx", "python3.*", "[a-z]*"},
 				Cgroups:     []string{"/system.slice", "0123456789ab"},
 			},
-			CPU:                CPUConfig{Frequency: 199},
-			Symbols:            SymbolsConfig{Demangle: "full"},
+			CPU: CPUConfig{Frequency: 199},
+			Symbols: SymbolsConfig{
+				Demangle: "full", DebugDirs: []string{"/opt/debug"},
+				DebuginfodURLs:  []string{"https://debuginfod.example.org", "http://127.0.0.1:8002/x"},
+				DebuginfodCache: "/srv/debuginfod", MaxCacheMiB: 64,
+			},
 			ResourceAttributes: ResourceAttributesConfig{CommandLine: true},
 			PerThread:          true,
 			MapEntries:         65536,
@@ -68,7 +75,7 @@ func TestLoadConfig(t *testing.T) {
 func TestLoadBadConfig(t *testing.T) {
 	for key, want := range map[string]string{
 		"ebpf_profiler/unknown_key":        "off_cpu",
-		"ebpf_profiler/unknown_nested_key": "inlines",
+		"ebpf_profiler/unknown_nested_key": "inlined",
 		"ebpf_profiler/wrong_type":         "cpu.frequency",
 	} {
 		t.Run(key, func(t *testing.T) {
@@ -97,6 +104,10 @@ func TestValidateReportsAll(t *testing.T) {
 		`targets::cgroups::3: must be a path that begins with a slash, or 12 to 64 lower-case hexadecimal digits of a container ID, got "0123456789AB"`,
 		`window: must not be shorter than drain_interval, which is 1s, got 500ms`,
 		`symbols::demangle: must be simple, full or none, got "fancy"`,
+		`symbols::debug_dirs::0: must be an absolute path, got "debug"`,
+		`symbols::debuginfod_urls::0: debuginfod server debuginfod.example.org: use an http or https URL`,
+		`symbols::max_cache_mib: must be between 8 and 65536, got 7`,
+		`symbols::debuginfod_cache: must be an absolute path, got "cache"`,
 	}
 	err = cfg.Validate()
 	require.Error(t, err)
@@ -123,6 +134,12 @@ func TestValidateBounds(t *testing.T) {
 		{"too many targets", func(c *Config) { c.Targets.PIDs = make([]int, 1025) }, "targets::pids: at most 1024 entries are possible, got 1025"},
 		{"full container ID", func(c *Config) { c.Targets.Cgroups = []string{strings.Repeat("0f", 32)} }, ""},
 		{"too long container ID", func(c *Config) { c.Targets.Cgroups = []string{strings.Repeat("0f", 33)} }, "targets::cgroups::0: must be a path that begins with a slash, or 12 to 64 lower-case hexadecimal digits of a container ID, got \"" + strings.Repeat("0f", 33) + `"`},
+		{"no cache without servers", func(c *Config) { c.Symbols.DebuginfodCache = "" }, ""},
+		{"no cache", func(c *Config) {
+			c.Symbols.DebuginfodURLs, c.Symbols.DebuginfodCache = []string{"http://[::1]:8002"}, ""
+		}, `symbols::debuginfod_cache: must be an absolute path, got ""`},
+		{"password of a server", func(c *Config) { c.Symbols.DebuginfodURLs = []string{"https://u:secret@example.org"} },
+			"symbols::debuginfod_urls::0: debuginfod server example.org: remove the user name and password, they are not used"},
 		{"no demangling", func(c *Config) { c.Symbols.Demangle = "none" }, ""},
 	}
 	for _, tt := range tests {
@@ -144,7 +161,7 @@ func TestReadmeListsKeys(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	keys := configKeys(reflect.TypeFor[Config](), "")
-	assert.Len(t, keys, 10)
+	assert.Len(t, keys, 15)
 	for _, key := range keys {
 		assert.Contains(t, string(readme), "\n| `"+key+"` |")
 	}

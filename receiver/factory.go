@@ -26,7 +26,13 @@ func createDefaultConfig() component.Config {
 		DrainInterval: time.Second,
 		// 99 and not 100, so that sampling does not run in step with work that
 		// happens every hundredth of a second.
-		CPU:     CPUConfig{Frequency: 99},
-		Symbols: SymbolsConfig{Demangle: demangleSimple},
+		CPU: CPUConfig{Frequency: 99},
+		Symbols: SymbolsConfig{
+			Demangle:        demangleSimple,
+			Inlines:         true,
+			DebugDirs:       []string{"/usr/lib/debug"},
+			DebuginfodCache: "/var/cache/flametel/debuginfod",
+			MaxCacheMiB:     128,
+		},
 	}
 }

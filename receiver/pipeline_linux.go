@@ -16,6 +16,7 @@ import (
 	"github.com/flametel/flametel/receiver/internal/window"
 	"github.com/flametel/flametel/symbolize"
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/debuginfo/debuginfod"
 )
 
 // hostSource samples this host: it joins the kernel's samples with what the
@@ -25,6 +26,7 @@ type hostSource struct {
 	log *zap.Logger
 
 	symbolizer *symbolize.Symbolizer
+	debuginfod *debuginfod.Client // nil if no servers are configured
 	registry   *process.Registry
 	resolver   *resolver
 	targets    *targets
@@ -59,7 +61,9 @@ func (h *hostSource) Start(context.Context) (err error) {
 	if h.events, err = bpf.NewEventReader(nil); err != nil {
 		return err
 	}
-	h.symbolizer = symbolize.New(symbolizeOptions(h.cfg))
+	if h.symbolizer, h.debuginfod, err = newSymbolizer(&h.cfg.Symbols); err != nil {
+		return err
+	}
 	h.registry = process.New(h.symbolizer, process.Options{CommandLines: h.cfg.ResourceAttributes.CommandLine})
 	h.resolver = &resolver{registry: h.registry, symbolizer: h.symbolizer}
 	h.targets = newTargets(&h.cfg.Targets)
@@ -198,6 +202,9 @@ func (h *hostSource) Close() error {
 	}
 	if h.symbolizer != nil {
 		h.symbolizer.Close()
+	}
+	if h.debuginfod != nil {
+		h.debuginfod.Close()
 	}
 	return errors.Join(errs...)
 }

@@ -1,10 +1,13 @@
 package receiver
 
 import (
+	"fmt"
+
 	"github.com/flametel/flametel/bpf"
 	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/source/cpu"
 	"github.com/flametel/flametel/symbolize"
+	"github.com/flametel/flametel/symbolize/debuginfo/debuginfod"
 	"github.com/flametel/flametel/symbolize/demangle"
 )
 
@@ -27,15 +30,29 @@ func newSources(cfg *Config, symbols *symbolize.Symbolizer, t *targets) []source
 	}
 }
 
-func symbolizeOptions(cfg *Config) symbolize.Options {
+// newSymbolizer returns what names addresses, and the client of debuginfod
+// servers that it uses, nil if there are none.
+func newSymbolizer(cfg *SymbolsConfig) (*symbolize.Symbolizer, *debuginfod.Client, error) {
 	styles := map[string]demangle.Style{
 		demangleSimple: demangle.Simple,
 		demangleFull:   demangle.Full,
 		demangleNone:   demangle.None,
 	}
-	return symbolize.Options{
+	opts := symbolize.Options{
 		ProcRoot:      procRoot,
-		Demangle:      styles[cfg.Symbols.Demangle],
+		Demangle:      styles[cfg.Demangle],
+		NoInlines:     !cfg.Inlines,
+		DebugDirs:     append([]string{}, cfg.DebugDirs...), // none, if there are none
+		MaxCacheBytes: int64(cfg.MaxCacheMiB) << 20,
 		KernelSymbols: bpf.KernelSymbols,
 	}
+	if len(cfg.DebuginfodURLs) == 0 {
+		return symbolize.New(opts), nil, nil
+	}
+	client, err := debuginfod.New(debuginfod.Options{URLs: cfg.DebuginfodURLs, CacheDir: cfg.DebuginfodCache})
+	if err != nil {
+		return nil, nil, fmt.Errorf("symbols::debuginfod_cache: %w", err)
+	}
+	opts.Fetcher = client
+	return symbolize.New(opts), client, nil
 }
