@@ -52,7 +52,7 @@ func (s *Symbolizer) Open(pid int, m procmap.Mapping) *Object {
 	if err != nil {
 		return &Object{
 			kind: objectLost, key: objectKey{path: path, buildID: string(m.BuildID)},
-			extent: addr.File(m.Offset) + addr.File(m.Limit-m.Start),
+			extent: addr.File(m.Offset) + addr.File(m.Limit-m.Start), lost: err,
 		}
 	}
 	key := objectKey{path: path, buildID: string(f.buildID)}
@@ -172,7 +172,7 @@ func (s *Symbolizer) openVDSO(pid int, m *procmap.Mapping) *Object {
 	}
 	data, err := s.readVDSO(from, m)
 	if err != nil {
-		return &Object{kind: objectLost, key: objectKey{path: m.Path}, extent: addr.File(m.Limit - m.Start)}
+		return &Object{kind: objectLost, key: objectKey{path: m.Path}, extent: addr.File(m.Limit - m.Start), lost: err}
 	}
 	key := objectKey{path: m.Path, id: identity{size: int64(len(data))}}
 	if f, err := elffile.New(bytes.NewReader(data), int64(len(data))); err == nil {

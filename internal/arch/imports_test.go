@@ -128,3 +128,39 @@ func list(t *testing.T) map[string][]string {
 func below(path, prefix string) bool {
 	return path == prefix || strings.HasPrefix(path, prefix+"/")
 }
+// TestCommandsRunComponents looks at direct imports, because commands depend
+// on everything through the components.
+func TestCommandsRunComponents(t *testing.T) {
+	t.Parallel()
+	may := map[string]string{
+		module + "/cmd/flametel/internal/symbols": module + "/symbolize", // a tool for looking in
+		module + "/cmd/flametel/internal/cli":     module + "/symbolize/demangle",
+	}
+	for path, imports := range directImports(t) {
+		if !below(path, module+"/cmd") {
+			continue
+		}
+		for _, imported := range imports {
+			assert.False(t, below(imported, module+"/bpf"), "%s imports %s", path, imported)
+			if below(imported, module+"/symbolize") {
+				allowed, ok := may[path]
+				assert.True(t, ok && below(imported, allowed), "%s imports %s", path, imported)
+			}
+		}
+	}
+}
+
+func directImports(t *testing.T) map[string][]string {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"/cmd/...")
+	cmd.Env = append(cmd.Environ(), "GOOS=linux")
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	packages := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		packages[words[0]] = words[1:]
+	}
+	require.NotEmpty(t, packages)
+	return packages
+}

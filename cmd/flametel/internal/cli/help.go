@@ -51,3 +51,26 @@ Exit codes:
 Privileges: root, or CAP_BPF and CAP_PERFMON to sample, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH to
 name the functions of other users' programs, and CAP_SYSLOG to name those of the kernel.
 `
+
+const symbolsHelp = `Show what names the code of a file or process has, where they come from, and why code has none.
+
+Usage:
+  flametel symbols [flags] FILE [ADDRESS]...
+  flametel symbols [flags] -p PID [ADDRESS]...
+
+Examples:
+  flametel symbols /usr/bin/python3                 build ID, code, and what symbols were found
+  flametel symbols ./prog 0x1139 0x2040             functions, inlined calls and lines
+  sudo flametel symbols -p 1234                     all files that a process runs code of
+  sudo flametel symbols -p 1234 7f3c00401139        a virtual address of it
+
+Addresses are hexadecimal: of a FILE as nm prints them, of a process virtual ones. They are looked
+up as they are; for a return address ask for one less. Please add the output to reports about names.
+
+Flags:
+  -p, --pid PID               a process instead of a file
+      --demangle STYLE        names of C++ and Rust: simple, full or none          (default simple)
+      --no-inlines            leave inlined calls and debug information out
+      --debug-dir FOLDER      where separate debug files are; repeat it    (default /usr/lib/debug)
+  -h, --help                  print this
+`

@@ -1,0 +1,131 @@
+package symbolize
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/elffile"
+	"github.com/flametel/flametel/symbolize/jitdump"
+	"github.com/flametel/flametel/symbolize/perfmap"
+	"github.com/flametel/flametel/symbolize/procmap"
+)
+
+// Description is what the Symbolizer knows of a file, for people who wonder
+// about names.
+type Description struct {
+	Path       string
+	GNUBuildID string // lower-case hexadecimal
+	GoBuildID  string
+	Segments   []elffile.Segment
+	// Attempts are the places where symbols were looked for, in this order.
+	Attempts []Attempt
+	// Reason is why nothing in the file has a name, ReasonNone if something has.
+	Reason Reason
+}
+
+// Describe reads the file of an object once more and tells what was found. It
+// is for tools: it waits as long as it takes.
+func (s *Symbolizer) Describe(o *Object) Description {
+	d := Description{Path: o.key.path, GNUBuildID: fmt.Sprintf("%x", o.key.buildID)}
+	var t trace
+	switch o.kind {
+	case objectLost:
+		t.failed("file", o.lost)
+		d.Reason = ReasonUnreadable
+	case objectAnonymous:
+		d.Reason = ReasonNoMap
+	case objectVsyscall:
+		t.found("symbols", "one name for the whole page")
+	default:
+		img := s.load(o, &t)
+		d.GNUBuildID, d.GoBuildID = fmt.Sprintf("%x", img.buildID), img.goBuildID
+		d.Segments, d.Reason = img.segments, img.reason
+	}
+	d.Attempts = t.attempts
+	return d
+}
+
+// DescribeGenerated tells where names of a process's generated code are looked
+// for.
+func (s *Symbolizer) DescribeGenerated(p *Process) []Attempt {
+	var t trace
+	t.found("runtime", string(runtimeOf(p)))
+	var r perfmap.Reader
+	switch _, err := s.readMap(p, &r); {
+	case err != nil:
+		t.failed("perf_map", err)
+	default:
+		t.found("perf_map", fmt.Sprintf("%d named ranges, %d lines make no sense", r.Len(), r.Malformed()))
+	}
+	if o := dumpOf(p); o != nil {
+		var dump jitdump.Reader
+		if _, err := s.readDump(o, &dump); err != nil {
+			t.failed("jitdump", err)
+		} else {
+			t.found("jitdump", fmt.Sprintf("%s: %d functions", o.Path(), dump.Len()))
+		}
+	}
+	return t.attempts
+}
+
+// OpenProcess returns a running process with all its executable mappings. It is
+// for tools; profilers follow the events of the kernel.
+func (s *Symbolizer) OpenProcess(pid int) (*Process, error) {
+	ms, err := procmap.Read(s.opts.ProcRoot, pid)
+	if err != nil {
+		return nil, err
+	}
+	mapped := make([]Mapped, 0, len(ms))
+	for _, m := range ms {
+		mapped = append(mapped, Mapped{Mapping: m, Object: s.Open(pid, m)})
+	}
+	return NewProcess(pid, 0).With(mapped), nil
+}
+
+// OpenFile returns a process that does not exist, in whose memory the code of a
+// file lies at its file addresses.
+func (s *Symbolizer) OpenFile(name string) (*Process, error) {
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return nil, err
+	}
+	// Looked at first: opening a FIFO would wait for somebody to write.
+	if info, err := os.Stat(name); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("open %s: it is not a regular file", name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	id, err := identify(f)
+	if err != nil {
+		return nil, err
+	}
+	e, err := elffile.New(f, id.size)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	var mapped []Mapped
+	for _, seg := range e.Segments() {
+		if !seg.Executable {
+			continue
+		}
+		m := procmap.Mapping{
+			Start: addr.Virtual(seg.Start), Limit: addr.Virtual(seg.Limit), Offset: seg.Offset,
+			Dev: id.dev, Inode: id.inode, Path: name, Executable: true,
+		}
+		mapped = append(mapped, Mapped{Mapping: m, Object: s.Open(os.Getpid(), m)})
+	}
+	if len(mapped) == 0 {
+		return nil, fmt.Errorf("%s: %w", name, errNoCode)
+	}
+	return NewProcess(os.Getpid(), 0).With(mapped), nil
+}
+
+var errNoCode = errors.New("no segment of it is executable")
