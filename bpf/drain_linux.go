@@ -66,7 +66,7 @@ func (s *Sampler) Drain() ([]Sample, Stats, error) {
 	if err != nil {
 		return nil, stats, fmt.Errorf("drain: %w", err)
 	}
-	if err := s.restartStopped(taken, stats.To.Sub(stats.From)); err != nil {
+	if stats.Restarted, err = s.restartStopped(taken, stats.To.Sub(stats.From)); err != nil {
 		return d.samples, stats, fmt.Errorf("restart the clock of a CPU: %w", err)
 	}
 	return d.samples, stats, nil

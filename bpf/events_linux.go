@@ -24,11 +24,12 @@ type EventReader struct {
 	wake       int // eventfd that ends a wait
 	malformed  atomic.Uint64
 
-	mu     sync.Mutex // guards what follows
-	rings  map[int]*eventRing
-	held   []Event // read, but events before them may still be on their way
-	closed bool
-	runs   sync.WaitGroup // waits in Run, which need the descriptors
+	mu      sync.Mutex // guards what follows
+	rings   map[int]*eventRing
+	held    []Event // read, but events before them may still be on their way
+	started bool    // the first set of CPUs is open
+	closed  bool
+	runs    sync.WaitGroup // waits in Run, which need the descriptors
 }
 
 // NewEventReader starts to collect the events of all online CPUs. online lists
@@ -66,7 +67,8 @@ func (r *EventReader) watch(fd int) error {
 	return nil
 }
 
-// SyncCPUs follows CPUs that come and go.
+// SyncCPUs follows CPUs that come and go. What happened on a CPU between its
+// return and this call was not seen, so it counts as lost.
 func (r *EventReader) SyncCPUs() error {
 	online, err := r.onlineCPUs()
 	if err != nil {
@@ -88,20 +90,55 @@ func (r *EventReader) SyncCPUs() error {
 		if r.rings[cpu] != nil {
 			continue
 		}
-		ring, err := openEventRing(cpu)
-		if cpuGone(err) {
-			continue
-		}
-		if err != nil {
+		if err := r.open(cpu); err != nil {
 			return err
 		}
-		if err := r.watch(ring.fd); err != nil {
-			ring.close()
-			return err
-		}
-		r.rings[cpu] = ring
+	}
+	r.started = true
+	return nil
+}
+
+// RestartCPU opens the events of a CPU again: one that was away for a moment
+// leaves a ring behind that stays empty.
+func (r *EventReader) RestartCPU(cpu int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil
+	}
+	if ring := r.rings[cpu]; ring != nil {
+		r.readRing(ring)
+		ring.close()
+		delete(r.rings, cpu)
+	}
+	return r.open(cpu)
+}
+
+// open starts to collect the events of a CPU, unless it is gone.
+func (r *EventReader) open(cpu int) error {
+	ring, err := openEventRing(cpu)
+	if cpuGone(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := r.watch(ring.fd); err != nil {
+		ring.close()
+		return err
+	}
+	r.rings[cpu] = ring
+	if r.started {
+		r.held = append(r.held, Event{Kind: EventLost, Nanos: monotonicNanos(), Lost: 1})
+		r.nudge()
 	}
 	return nil
+}
+
+func monotonicNanos() uint64 {
+	var now unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now) // fails only for clocks that do not exist
+	return uint64(now.Nano())
 }
 
 // Run delivers events until the reader is interrupted or closed. Each call of
@@ -158,9 +195,7 @@ func (r *EventReader) Poll() []Event {
 	// Rings are read one after the other, so an event of a ring read first
 	// may be newer than one that is not yet in a ring read last. What
 	// happened before reading began is complete.
-	var now unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &now)
-	began := uint64(now.Nano())
+	began := monotonicNanos()
 	for _, ring := range r.rings {
 		r.readRing(ring)
 	}

@@ -84,8 +84,10 @@ type Stats struct {
 
 	// From and To are when counting into the drained maps began and ended.
 	From, To time.Time
-	// CPUs is how many CPUs were sampled.
-	CPUs int
+	// CPUs is how many CPUs were sampled. Restarted are those whose clock had
+	// stopped, because they had been away for a moment.
+	CPUs      int
+	Restarted []int
 }
 
 // Loss is one cause for which samples were lost.

@@ -96,10 +96,10 @@ func (s *Sampler) SyncCPUs() error {
 // A CPU that went away and came back between two looks at the list of CPUs
 // leaves its event behind, dead. The clock ticks on idle CPUs as well, so a
 // CPU without ticks for many periods has no clock.
-func (s *Sampler) restartStopped(takenByCPU []uint64, sinceLast time.Duration) error {
+func (s *Sampler) restartStopped(takenByCPU []uint64, sinceLast time.Duration) (restarted []int, err error) {
 	const patience = 20 // periods without a tick; scheduling of a VM may swallow a few
 	if sinceLast < patience*time.Duration(s.opts.periodNanos()) {
-		return nil
+		return nil, nil
 	}
 	for _, cpu := range slices.Sorted(maps.Keys(s.clocks)) {
 		if cpu >= len(takenByCPU) {
@@ -114,13 +114,14 @@ func (s *Sampler) restartStopped(takenByCPU []uint64, sinceLast time.Duration) e
 		delete(s.clocks, cpu)
 		c, err := openClock(cpu, s.opts.periodNanos(), s.objects.program)
 		if err != nil && !cpuGone(err) {
-			return err
+			return restarted, err
 		}
 		if err == nil {
 			s.clocks[cpu] = c
+			restarted = append(restarted, cpu)
 		}
 	}
-	return nil
+	return restarted, nil
 }
 
 // SetTarget keeps the samples of a process, or drops them. Children started

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.opentelemetry.io/collector/receiver"
 	"go.uber.org/zap"
@@ -96,11 +97,39 @@ func (h *hostSource) follow() {
 			h.log.Error("Processes cannot be followed any more; new ones are read from procfs when they are sampled.", zap.Error(err))
 		}
 	})
+	h.background.Go(h.followCPUs)
 	h.background.Go(func() {
 		if err := h.registry.Scan(h.stop); err != nil {
 			h.log.Warn("The running processes could not be listed; they are read when they are sampled.", zap.Error(err))
 		}
 	})
+}
+
+// hotplugInterval is how soon a CPU that comes online is noticed: what runs on
+// it before is neither sampled nor followed.
+const hotplugInterval = 250 * time.Millisecond
+
+// followCPUs notices CPUs that come and go. The drain would be late for that:
+// it waits for files that hold symbols.
+func (h *hostSource) followCPUs() {
+	ticker := time.NewTicker(hotplugInterval)
+	defer ticker.Stop()
+	failed := false
+	for {
+		select {
+		case <-h.stop:
+			return
+		case <-ticker.C:
+		}
+		err := h.events.SyncCPUs()
+		for _, src := range h.sources {
+			err = errors.Join(err, src.SyncCPUs())
+		}
+		if err != nil && !failed {
+			h.log.Error("CPUs that come and go could not be followed.", zap.Error(err))
+		}
+		failed = err != nil
+	}
 }
 
 // apply takes in what happened to processes and to the kernel's code.
@@ -121,10 +150,13 @@ func (h *hostSource) apply(events []bpf.Event) {
 // Drain empties the kernel's maps into w.
 func (h *hostSource) Drain(ctx context.Context, w *window.Window) (drainStats, error) {
 	stats := drainStats{MapUsage: make(map[string]float64)}
-	errs := []error{h.events.SyncCPUs()}
+	var errs []error
 	for _, src := range h.sources {
 		samples, taken, err := src.Drain()
 		errs = append(errs, err)
+		for _, cpu := range taken.Restarted {
+			errs = append(errs, h.events.RestartCPU(cpu))
+		}
 		// After the samples were taken, so that nothing they need is missing.
 		h.apply(h.events.Poll())
 		h.count(w, src, samples, &taken)

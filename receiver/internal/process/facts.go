@@ -70,8 +70,8 @@ func (r *Registry) loadFacts(p *Process, g *program) {
 	}
 	f := &g.facts
 	f.known = true
-	if exe, err := os.Readlink(r.path(p.pid, "exe")); err == nil {
-		f.exe = strings.TrimSuffix(exe, " (deleted)")
+	if exe := readExe(r.path(p.pid, "exe")); exe != "" {
+		f.exe = exe
 	}
 	if text := readSome(r.path(p.pid, "cgroup"), maxCgroupBytes); len(text) > 0 {
 		f.cgroup = string(text)
@@ -80,6 +80,16 @@ func (r *Registry) loadFacts(p *Process, g *program) {
 	if r.opts.CommandLines {
 		f.commandLine = commandLine(readSome(r.path(p.pid, "cmdline"), maxCommandLineBytes))
 	}
+}
+
+// readExe returns the program of a process, "" if it has none or is not ours
+// to see.
+func readExe(link string) string {
+	exe, err := os.Readlink(link)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(exe, " (deleted)")
 }
 
 // readSome reads at most limit bytes of a procfs file; nothing if it cannot.

@@ -38,6 +38,7 @@ type Registry struct {
 	mu    sync.Mutex
 	byPID map[uint32][]*Process // newest last; more than one only after PIDs were used again
 	stale bool                  // events were lost: procfs must be read again
+	swept uint64                // when Sweep was last called, CLOCK_MONOTONIC
 }
 
 // New returns a Registry that knows nothing yet.
@@ -199,8 +200,9 @@ func (r *Registry) Sweep(drainInterval time.Duration) {
 		}
 	}
 	if r.stale {
-		r.refresh(t)
+		r.refresh(r.swept, t)
 	}
+	r.swept = t
 }
 
 // runs tells whether a process whose main thread has ended, or of which events
@@ -216,17 +218,27 @@ func (r *Registry) runs(p *Process) bool {
 	return !st.zombie || st.threads > 1
 }
 
-// refresh reads the mappings of all processes again after events were lost.
-func (r *Registry) refresh(t uint64) {
+// refresh reads all processes again after events were lost, which happened
+// after since.
+func (r *Registry) refresh(since, t uint64) {
 	r.stale = false
 	for pid := range r.byPID {
 		p := r.current(pid)
-		if p == nil || p.running().kernel {
+		if p == nil || p.pid == 0 {
 			continue
 		}
+		st, err := readStat(r.opts.ProcRoot, pid)
+		if err != nil {
+			continue // ended a moment ago
+		}
+		exe := readExe(r.path(pid, "exe"))
+		if known := p.running().facts.exe; exe != "" && known != "" && exe != known {
+			p.exec(since, st.comm) // an exec that was not seen
+		}
 		g := p.running()
-		if st, err := readStat(r.opts.ProcRoot, pid); err == nil {
-			g.rename(st.comm)
+		g.rename(st.comm)
+		if g.kernel = st.kernel; g.kernel {
+			continue
 		}
 		g.publish(t, r.readMappings(pid))
 		g.facts.known = false

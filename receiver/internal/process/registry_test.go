@@ -234,6 +234,28 @@ func TestLostEventsMakeItReadAgain(t *testing.T) {
 	require.Nil(t, r.current(11), "it is not in procfs any more")
 }
 
+// An exec among the lost events is noticed by the program that runs now; what
+// was sampled since the last look is no longer the old one's.
+func TestLostExec(t *testing.T) {
+	r, _ := registry(t)
+	dir := filepath.Join(r.opts.ProcRoot, "10")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	born := start(base) - 500
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "stat"),
+		[]byte("10 (new) R 1 2 3 0 -1 4194304 1 0 0 0 7 8 0 0 20 0 1 0 "+strconv.FormatUint(born/nanosPerTick, 10)+" 0 0\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "maps"), []byte("00401000-00402000 r-xp 00001000 08:01 5 /new\n"), 0o644))
+	require.NoError(t, os.Symlink("/new", filepath.Join(dir, "exe")))
+	r.Apply([]bpf.Event{fork(base, 10, 1), exec(base+1, 10, "old"), mmap(base+2, 10, 0x401000, "/old")})
+	r.Sweep(time.Second)
+	swept := now(unix.CLOCK_MONOTONIC)
+	r.Apply([]bpf.Event{{Kind: bpf.EventLost, Nanos: swept, Lost: 1}})
+	r.Sweep(time.Second)
+	require.Equal(t, []string{"/old"}, paths(r.Find(10, born, swept-1e9, "")))
+	lost := r.Find(10, born, swept, "")
+	require.Equal(t, []string{"/new"}, paths(lost))
+	require.Equal(t, "new", lost.Identity.Name)
+}
+
 func TestRepeatedMappingsCostNothing(t *testing.T) {
 	r, _ := registry(t)
 	r.Apply([]bpf.Event{fork(base, 10, 1), exec(base+1, 10, "x"), mmap(base+2, 10, 0x1000, "/x")})

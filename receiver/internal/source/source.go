@@ -11,6 +11,8 @@ type Source interface {
 	// Drain returns what was sampled since the last call. The samples stay
 	// valid until the next one.
 	Drain() ([]bpf.Sample, bpf.Stats, error)
+	// SyncCPUs follows CPUs that come and go.
+	SyncCPUs() error
 	// Values appends one number for each sample type that a sample adds to.
 	Values(s *bpf.Sample, dst []int64) []int64
 	// SetTarget keeps or drops the samples of a process, IsTarget tells what

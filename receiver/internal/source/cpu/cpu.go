@@ -47,13 +47,20 @@ func (s *Source) Start() error {
 
 var errNotStarted = errors.New("the CPU source is not started")
 
-// Drain also follows CPUs that come and go.
+// Drain empties the counts of the kernel.
 func (s *Source) Drain() ([]bpf.Sample, bpf.Stats, error) {
 	if s.sampler == nil {
 		return nil, bpf.Stats{}, errNotStarted
 	}
-	samples, stats, err := s.sampler.Drain()
-	return samples, stats, errors.Join(err, s.sampler.SyncCPUs())
+	return s.sampler.Drain()
+}
+
+// SyncCPUs follows CPUs that come and go.
+func (s *Source) SyncCPUs() error {
+	if s.sampler == nil {
+		return errNotStarted
+	}
+	return s.sampler.SyncCPUs()
 }
 
 // Values counts the samples.
