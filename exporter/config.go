@@ -51,7 +51,7 @@ func createDefaultConfig() component.Config {
 	return &Config{
 		Interval:       time.Minute,
 		MaxFiles:       100,
-		Layout:         layoutFlame,
+		Layout:         layoutIcicle,
 		Annotations:    true,
 		MemoryLimitMiB: 256,
 	}

@@ -19,14 +19,14 @@ func TestLoadConfig(t *testing.T) {
 	tests := map[string]*Config{
 		"flamegraph": {
 			Path: "profiles/{service}-{type}-{start}.svg", Interval: time.Minute, MaxFiles: 100,
-			Layout: "flame", Annotations: true, MemoryLimitMiB: 256,
+			Layout: "icicle", Annotations: true, MemoryLimitMiB: 256,
 		},
 		"flamegraph/all": {
 			Path: "/var/lib/profiles/{host}.out", Format: "folded", Interval: 5 * time.Minute, MaxFiles: 7,
 			SampleType: "off_cpu", Layout: "icicle", Title: "All of it", Annotations: false, MemoryLimitMiB: 64,
 		},
 		"flamegraph/stdout": {
-			Path: "-", MaxFiles: 100, Layout: "flame", Annotations: true, MemoryLimitMiB: 256,
+			Path: "-", MaxFiles: 100, Layout: "icicle", Annotations: true, MemoryLimitMiB: 256,
 		},
 	}
 	for id, want := range tests {

@@ -31,7 +31,7 @@ const (
 	DefaultDuration  = 30 * time.Second
 	DefaultDrain     = time.Second
 	DefaultType      = "cpu"
-	DefaultLayout    = "flame"
+	DefaultLayout    = "icicle"
 )
 
 // Options say what to record and where to write it.
