@@ -29,7 +29,7 @@ Where to write it:
   -f, --format FORMAT         svg, folded, pprof or speedscope      (default by FILE's extension:
                               .svg .folded .txt .pb.gz .pprof .speedscope.json; folded for -)
       --title TEXT            title of the flame graph
-      --layout LAYOUT         icicle (root at the top) or flame (root at the bottom) (default icicle)
+      --layout LAYOUT         icicle (root at the top) or flame (at the bottom)   (default icicle)
       --no-annotations        folded stacks without _[k] kernel, _[j] JIT and _[i] inlined
 
 Others:
