@@ -43,7 +43,13 @@ int outer(volatile int *p) {
 // the innermost first.
 func addr2line(t testing.TB, file string, at ...addr.File) [][]string {
 	t.Helper()
-	cmd := exec.Command("addr2line", "-f", "-i", "-a", "-e", file)
+	return linesBy(t, "addr2line", file, at...)
+}
+
+// linesBy asks one of the tools that print as addr2line does.
+func linesBy(t testing.TB, tool, file string, at ...addr.File) [][]string {
+	t.Helper()
+	cmd := exec.Command(tool, "-f", "-i", "-a", "-e", file)
 	var in bytes.Buffer
 	for _, a := range at {
 		fmt.Fprintf(&in, "%#x\n", uint64(a))

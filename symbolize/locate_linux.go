@@ -31,7 +31,8 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 // locate opens the file behind a mapping: by what the kernel says is mapped
 // there, as the program of the process, by its name below the process's root,
-// and, if only a build ID can tell that it is right, by its name here.
+// and by its name here, if the build ID, or device and inode, prove that it is
+// the same file: for processes that are gone.
 func (s *Symbolizer) locate(o origin) (*located, error) {
 	l, err := s.locateBy(o.pid, &o.mapping)
 	if err == nil {
@@ -76,10 +77,13 @@ func (s *Symbolizer) locateBy(tid int, m *procmap.Mapping) (*located, error) {
 			return l, nil
 		}
 	}
-	if !m.Deleted && len(m.BuildID) > 0 {
+	if !m.Deleted && (len(m.BuildID) > 0 || m.Inode != 0) {
 		fd, err = openPath(m.Path)
-		if l := take(fd, err, false); l != nil {
+		if l := take(fd, err, false); l != nil && (len(m.BuildID) > 0 || l.id.dev == m.Dev) {
 			return l, nil
+		} else if l != nil {
+			l.file.Close()
+			errs = append(errs, errOther)
 		}
 	}
 	return nil, errors.Join(errs...)

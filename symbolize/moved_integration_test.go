@@ -191,4 +191,3 @@ while (Date.now() < end) { hotLoop(1e6); if (++said == 200) { console.log("1 1")
 	}
 	assert.True(t, found, "no hotLoop in the log of node")
 }
-
