@@ -31,11 +31,10 @@ type Event struct {
 	// Start, Length, Offset: the mapping; addresses are virtual, Offset is in
 	// the file, all in bytes.
 	Start, Length, Offset uint64
-	// BuildID is the GNU build ID of the mapped file, nil when the kernel did
-	// not find one; Dev and Inode are then set instead.
-	BuildID []byte
-	Dev     uint64
-	Inode   uint64
+	// Dev and Inode are the file's identity, as /proc/PID/maps shows it; 0 for
+	// memory without a file.
+	Dev   uint64
+	Inode uint64
 	// Gone marks an EventSymbol of code that was removed; it occupied Start and
 	// Length. Comm is the symbol's name.
 	Gone bool

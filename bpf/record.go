@@ -16,10 +16,7 @@ const (
 	recordHeaderSize = 8  // type u32, misc u16, size u16
 	sampleIDSize     = 16 // pid, tid u32, time u64, as asked for in sample_type
 
-	miscCommExec    = 1 << 13 // PERF_RECORD_MISC_COMM_EXEC
-	miscMmapBuildID = 1 << 14 // PERF_RECORD_MISC_MMAP_BUILD_ID
-
-	maxBuildID = 20 // BUILD_ID_SIZE_MAX, bytes
+	miscCommExec = 1 << 13 // PERF_RECORD_MISC_COMM_EXEC
 )
 
 var errShortRecord = errors.New("perf record is too short")
@@ -36,7 +33,7 @@ func parseRecord(kind uint32, misc uint16, body []byte) (Event, error) {
 	var err error
 	switch kind {
 	case unix.PERF_RECORD_MMAP2:
-		err = parseMmap2(&ev, misc, body)
+		err = parseMmap2(&ev, body)
 	case unix.PERF_RECORD_COMM:
 		err = parseComm(&ev, misc, body)
 	case unix.PERF_RECORD_FORK:
@@ -54,10 +51,11 @@ func parseRecord(kind uint32, misc uint16, body []byte) (Event, error) {
 	return ev, nil
 }
 
-// parseMmap2 reads struct { u32 pid, tid; u64 addr, len, pgoff; union { u32
-// maj, min; u64 ino, ino_generation } or { u8 size; u8; u16; u8 id[20] }; u32
-// prot, flags; char filename[] }.
-func parseMmap2(ev *Event, misc uint16, body []byte) error {
+// parseMmap2 reads struct { u32 pid, tid; u64 addr, len, pgoff; u32 maj, min;
+// u64 ino, ino_generation; u32 prot, flags; char filename[] }. The mark that a
+// build ID stands in place of the inode is ignored: see openEventRing, it may
+// be that of another listener.
+func parseMmap2(ev *Event, body []byte) error {
 	const fixed = 64
 	if len(body) < fixed {
 		return errShortRecord
@@ -66,13 +64,8 @@ func parseMmap2(ev *Event, misc uint16, body []byte) error {
 	ev.Kind = EventMmap
 	ev.PID, ev.TID = u32(body), u32(body[4:])
 	ev.Start, ev.Length, ev.Offset = u64(body[8:]), u64(body[16:]), u64(body[24:])
-	if misc&miscMmapBuildID != 0 {
-		size := min(int(body[32]), maxBuildID)
-		ev.BuildID = bytes.Clone(body[36 : 36+size])
-	} else {
-		ev.Dev = unix.Mkdev(u32(body[32:]), u32(body[36:]))
-		ev.Inode = u64(body[40:])
-	}
+	ev.Dev = unix.Mkdev(u32(body[32:]), u32(body[36:]))
+	ev.Inode = u64(body[40:])
 	ev.Path = cString(body[fixed:])
 	return nil
 }

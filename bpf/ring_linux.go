@@ -2,7 +2,6 @@ package bpf
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"os"
 	"sync/atomic"
@@ -26,12 +25,13 @@ type eventRing struct {
 	scratch []byte // a record that wraps around the end of the ring
 }
 
-// Bits of struct perf_event_attr: ksymbol (kernel 5.1), build_id (5.12).
-const (
-	perfBitKsymbol = 1 << 29
-	perfBitBuildID = 1 << 34
-)
+// perfBitKsymbol is ksymbol of struct perf_event_attr (kernel 5.1).
+const perfBitKsymbol = 1 << 29
 
+// openEventRing does not ask for build IDs. The kernel marks a record that
+// carries one in a header that all listeners share and does not take the mark
+// back (perf_event_mmap_output), so whoever records with perf beside us would
+// get inodes marked as build IDs and could not read its own data.
 func openEventRing(cpu int) (_ *eventRing, err error) {
 	attr := unix.PerfEventAttr{
 		Type:        unix.PERF_TYPE_SOFTWARE,
@@ -40,15 +40,11 @@ func openEventRing(cpu int) (_ *eventRing, err error) {
 		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME,
 		Clockid:     unix.CLOCK_MONOTONIC,
 		Wakeup:      1, // a byte: the reader waits for anything, then lets more gather
-		Bits: unix.PerfBitMmap | unix.PerfBitMmap2 | perfBitBuildID | perfBitKsymbol |
+		Bits: unix.PerfBitMmap | unix.PerfBitMmap2 | perfBitKsymbol |
 			unix.PerfBitComm | unix.PerfBitCommExec | unix.PerfBitTask |
 			unix.PerfBitSampleIDAll | unix.PerfBitUseClockID | unix.PerfBitWatermark,
 	}
 	fd, err := unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
-	if errors.Is(err, unix.EINVAL) {
-		attr.Bits &^= perfBitBuildID
-		fd, err = unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
-	}
 	if err != nil {
 		return nil, perfOpenError("open process events", cpu, err)
 	}

@@ -31,19 +31,30 @@ func TestNamesComeFromTheProcessesOwnRoot(t *testing.T) {
 	assert.Equal(t, "inner", name(one(s, process(s, m), l.at(m, "inner"))))
 }
 
-func TestTheProfilersOwnFileIsUsedOnlyIfTheBuildIDProvesIt(t *testing.T) {
+func TestTheProfilersOwnFileIsUsedOnlyIfItIsProvenToBeTheSame(t *testing.T) {
 	t.Parallel()
 	l := functions(t, "-Wl,--build-id=0x0102", "hot")
 	tests := map[string]struct {
-		buildID []byte
-		named   bool
-	}{"equal": {[]byte{1, 2}, true}, "another": {[]byte{1, 3}, false}, "longer": {[]byte{1, 2, 0}, false}, "none": {nil, false}}
+		buildID    []byte
+		dev, inode uint64 // added to those of the file
+		named      bool
+	}{
+		"equal":                         {[]byte{1, 2}, 0, 0, true},
+		"equal on a stacked filesystem": {[]byte{1, 2}, 1, 1, true},
+		"another":                       {[]byte{1, 3}, 0, 0, false},
+		"longer":                        {[]byte{1, 2, 0}, 0, 0, false},
+		"the same inode":                {nil, 0, 0, true},
+		"another inode":                 {nil, 0, 1, false},
+		"the inode of another device":   {nil, 1, 0, false},
+	}
 	for test, tt := range tests {
 		proc, _ := fakeProc(t)
 		require.NoError(t, os.RemoveAll(filepath.Join(proc, "7"))) // the process is gone
 		s := newPatient(Options{ProcRoot: proc})
 		m := l.mapping(base, l.path)
 		m.BuildID = tt.buildID
+		m.Dev += tt.dev
+		m.Inode += tt.inode
 		f := one(s, process(s, m), l.at(m, "hot"))
 		assert.Equal(t, tt.named, name(f) == "hot", test)
 		assert.Equal(t, !tt.named, f.Reason == ReasonUnreadable, test)

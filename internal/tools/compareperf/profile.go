@@ -54,11 +54,7 @@ func profileBoth(ctx context.Context, dir string, w workload, duration time.Dura
 	data, mine := filepath.Join(dir, "perf.data"), filepath.Join(dir, "flametel.pb.gz")
 	seconds := strconv.FormatFloat(duration.Seconds(), 'f', -1, 64)
 	target := strconv.Itoa(pid)
-	// --buildid-mmap, as flametel asks the kernel for the same: beside an event
-	// that has build IDs in its records of mappings, those of an event that does
-	// not are marked as if they had them (perf_event_mmap_output in
-	// kernel/events/core.c keeps the mark), and perf 6.1 dies of it.
-	theirs := exec.CommandContext(ctx, "perf", "record", "-q", "--buildid-mmap", "-F", samplesPerSec, "-g",
+	theirs := exec.CommandContext(ctx, "perf", "record", "-q", "-F", samplesPerSec, "-g",
 		"-p", target, "-o", data, "--", "sleep", seconds)
 	theirs.Stderr = os.Stderr
 	if err := theirs.Start(); err != nil {

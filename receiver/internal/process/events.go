@@ -122,13 +122,12 @@ func (b *batch) comm(ev *bpf.Event) {
 
 func (b *batch) mmap(ev *bpf.Event) {
 	m := symbolize.Mapped{Mapping: procmap.Mapping{
-		Start:   addr.Virtual(ev.Start),
-		Limit:   addr.Virtual(ev.Start + ev.Length),
-		Offset:  addr.Offset(ev.Offset),
-		Dev:     ev.Dev,
-		Inode:   ev.Inode,
-		BuildID: ev.BuildID,
-		Path:    ev.Path,
+		Start:  addr.Virtual(ev.Start),
+		Limit:  addr.Virtual(ev.Start + ev.Length),
+		Offset: addr.Offset(ev.Offset),
+		Dev:    ev.Dev,
+		Inode:  ev.Inode,
+		Path:   ev.Path,
 	}}
 	// Opening may read a file, so it is done without the lock.
 	m.Object = b.r.opener.Open(int(ev.PID), m.Mapping)
