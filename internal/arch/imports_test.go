@@ -128,6 +128,7 @@ func list(t *testing.T) map[string][]string {
 func below(path, prefix string) bool {
 	return path == prefix || strings.HasPrefix(path, prefix+"/")
 }
+
 // TestCommandsRunComponents looks at direct imports, because commands depend
 // on everything through the components.
 func TestCommandsRunComponents(t *testing.T) {

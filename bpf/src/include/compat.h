@@ -18,15 +18,15 @@ const volatile bool have_task_regs;
  * Calls step(i, state) for i in [0, n) until it returns non-zero. The loop for
  * old kernels is verified once for each turn, so n and step must be small.
  */
-#define ft_repeat(n, step, state)                                \
-	do {                                                     \
-		if (have_loop) {                                 \
-			bpf_loop(n, step, state, 0);             \
-		} else {                                         \
-			for (u32 ft_i = 0; ft_i < (n); ft_i++)   \
-				if (step(ft_i, state))           \
-					break;                   \
-		}                                                \
+#define ft_repeat(n, step, state)                              \
+	do {                                                   \
+		if (have_loop) {                               \
+			bpf_loop(n, step, state, 0);           \
+		} else {                                       \
+			for (u32 ft_i = 0; ft_i < (n); ft_i++) \
+				if (step(ft_i, state))         \
+					break;                 \
+		}                                              \
 	} while (0)
 
 /* When the process of the current task started, CLOCK_BOOTTIME. */

@@ -21,12 +21,12 @@ volatile u32 generation;
  * each drain. When full, new keys are counted as lost_counts_full. The size is
  * set before load.
  */
-#define FT_COUNTS(name)                             \
-	struct {                                    \
-		__uint(type, BPF_MAP_TYPE_HASH);    \
-		__uint(max_entries, 8192);          \
-		__type(key, struct ft_count_key);   \
-		__type(value, struct ft_count);     \
+#define FT_COUNTS(name)                           \
+	struct {                                  \
+		__uint(type, BPF_MAP_TYPE_HASH);  \
+		__uint(max_entries, 8192);        \
+		__type(key, struct ft_count_key); \
+		__type(value, struct ft_count);   \
 	} name SEC(".maps")
 FT_COUNTS(counts_0);
 FT_COUNTS(counts_1);
@@ -36,12 +36,12 @@ FT_COUNTS(counts_1);
  * Written by programs, emptied with the counts of the same generation. When
  * full, the sample is counted as lost_stacks_full.
  */
-#define FT_CHUNKS(name)                             \
-	struct {                                    \
-		__uint(type, BPF_MAP_TYPE_HASH);    \
-		__uint(max_entries, 8192);          \
-		__type(key, u64);                   \
-		__type(value, struct ft_chunk);     \
+#define FT_CHUNKS(name)                          \
+	struct {                                 \
+		__uint(type, BPF_MAP_TYPE_HASH); \
+		__uint(max_entries, 8192);       \
+		__type(key, u64);                \
+		__type(value, struct ft_chunk);  \
 	} name SEC(".maps")
 FT_CHUNKS(chunks_0);
 FT_CHUNKS(chunks_1);

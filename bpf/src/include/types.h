@@ -59,9 +59,9 @@ struct ft_regs {
 /* __USER32_CS, arch/x86/include/asm/segment.h */
 #define FT_COMPAT(r) ((r)->cs == 0x23)
 /* execve and execveat, by the numbers of 64-bit and of 32-bit programs. */
-#define FT_IN_EXECVE(r)                                                    \
-	(FT_COMPAT(r) ? (r)->orig_ax == 11 || (r)->orig_ax == 358 :        \
-			(r)->orig_ax == 59 || (r)->orig_ax == 322)
+#define FT_IN_EXECVE(r)                                           \
+	(FT_COMPAT(r) ? (r)->orig_ax == 11 || (r)->orig_ax == 358 \
+		      : (r)->orig_ax == 59 || (r)->orig_ax == 322)
 /* Size of a kernel stack without KASAN, for kernels without bpf_task_pt_regs. */
 #define FT_THREAD_SIZE 16384
 #define FT_USER_TOP 0x00fffffffffff000ULL /* above the end of 5-level user space */
