@@ -49,11 +49,29 @@ func (t *targets) judges() bool {
 	return len(t.cfg.Executables) > 0 || len(t.cfg.Cgroups) > 0
 }
 
-// begin tells a source the targets that are known.
+// begin tells a source the targets that are known: the processes that were
+// named and what they have started so far. From the first moment on the kernel
+// adds what they start, so looking again until nothing is new misses none.
 func (t *targets) begin(src source.Source) error {
 	for _, pid := range t.cfg.PIDs {
 		if err := src.SetTarget(uint32(pid), true); err != nil {
 			return err
+		}
+		for found := true; found; {
+			found = false
+			family, err := process.Descendants(procRoot, uint32(pid))
+			if err != nil {
+				return fmt.Errorf("find the children of process %d: %w", pid, err)
+			}
+			for _, child := range family {
+				if keep, _ := src.IsTarget(child); keep {
+					continue
+				}
+				if err := src.SetTarget(child, true); err != nil {
+					return err
+				}
+				found = true
+			}
 		}
 	}
 	return nil

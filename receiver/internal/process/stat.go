@@ -13,6 +13,7 @@ import (
 // stat is what /proc/PID/stat tells (proc_pid_stat(5)).
 type stat struct {
 	comm    string
+	parent  uint32 // process ID of the parent
 	zombie  bool
 	kernel  bool
 	threads int
@@ -51,12 +52,17 @@ func parseStat(text []byte) (*stat, error) {
 	}
 	// Field 3, the state, is fields[0].
 	fields := bytes.Fields(text[end+1:])
-	const stateField, flagsField, threadsField, startField = 3 - 3, 9 - 3, 20 - 3, 22 - 3
+	const stateField, parentField, flagsField, threadsField, startField = 0, 4 - 3, 9 - 3, 20 - 3, 22 - 3
 	if len(fields) <= startField {
 		return nil, fmt.Errorf("too few fields in %q", text)
 	}
 	s := &stat{comm: string(text[open+1 : end])}
 	s.zombie = bytes.ContainsAny(fields[stateField], "ZX")
+	parent, err := strconv.ParseUint(string(fields[parentField]), 10, 32)
+	if err != nil {
+		return nil, fmt.Errorf("parent: %w", err)
+	}
+	s.parent = uint32(parent)
 	flags, err := strconv.ParseUint(string(fields[flagsField]), 10, 64)
 	if err != nil {
 		return nil, fmt.Errorf("flags: %w", err)

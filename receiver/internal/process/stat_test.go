@@ -14,7 +14,7 @@ func TestParseStat(t *testing.T) {
 	for _, name := range []string{"sh", "a b", ") R 1 (", "", "\xff\n;"} {
 		s, err := parseStat([]byte("42 (" + name + ")" + statTail))
 		require.NoError(t, err)
-		require.Equal(t, stat{comm: name, threads: 5, ticks: 123456}, *s)
+		require.Equal(t, stat{comm: name, parent: 1, threads: 5, ticks: 123456}, *s)
 		require.EqualValues(t, 1234560000000, s.startLow())
 		require.True(t, s.startedAt(1234560000000) && s.startedAt(1234569999999))
 		require.False(t, s.startedAt(1234559999999) || s.startedAt(1234570000000))
