@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -278,6 +279,26 @@ func TestRestartLeavesNothingOpen(t *testing.T) {
 		record(t, only, enough(burn, 1))
 	}
 	assert.Equal(t, before, openFiles(t))
+}
+
+// A child that runs already when recording begins is profiled with its parent.
+func TestChildOfATargetThatRunsAlready(t *testing.T) {
+	burn := workloads.Burn.Build(t, "burn_child")
+	shell := exec.Command("/bin/sh", "-c", burn+" 60 & echo $!; wait")
+	out, err := shell.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, shell.Start())
+	line := make([]byte, 16)
+	n, err := out.Read(line)
+	require.NoError(t, err)
+	child, err := strconv.Atoi(strings.TrimSpace(string(line[:n])))
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		_ = syscall.Kill(child, syscall.SIGKILL)
+		_ = shell.Process.Kill()
+		_ = shell.Wait()
+	})
+	record(t, func(c *Config) { c.Targets.PIDs = []int{shell.Process.Pid} }, enough(child, 1))
 }
 
 func TestUnknownTarget(t *testing.T) {
