@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/procmap"
 )
 
 func copyFile(t testing.TB, from, to string) {
@@ -171,4 +172,36 @@ func TestDeletedSuffixOfEvents(t *testing.T) {
 	f := one(s, process(s, m), l.at(m, "hot"))
 	assert.Equal(t, "hot", name(f))
 	assert.Equal(t, "/memfd:x", f.Module.Path)
+}
+
+// TestInodeNumberThatIsUsedAgain has a library in two files, of which the one
+// that is not held open goes and leaves its number to another library.
+func TestInodeNumberThatIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	a := functions(t, "-Wl,--build-id=0x0a", "alpha")
+	b := functions(t, "-Wl,--build-id=0x0b", "beta")
+	proc, root := fakeProc(t)
+	s := newPatient(Options{ProcRoot: proc})
+	defer s.Close()
+	file := filepath.Join(root, "lib.so")
+	inode := func() uint64 {
+		info, err := os.Stat(file)
+		require.NoError(t, err)
+		return inodeOf(info)
+	}
+	put := func(l *library) procmap.Mapping {
+		copyFile(t, l.path, file+".new")
+		require.NoError(t, os.Rename(file+".new", file))
+		m := l.mapping(base, "/lib.so")
+		m.Inode = inode()
+		return m
+	}
+	first := put(a)
+	assert.Equal(t, "alpha", name(one(s, process(s, first), a.at(first, "alpha"))))
+	second := put(a) // the same library in another file, which is held open from now on
+	assert.Equal(t, "alpha", name(one(s, process(s, second), a.at(second, "alpha"))))
+	third := put(b)
+	third.Inode = first.Inode // as if the number had been given away again
+	f := one(s, process(s, third), b.at(third, "beta"))
+	assert.NotEqual(t, "alpha", name(f))
 }

@@ -20,7 +20,7 @@ const maxObjects = 4096
 type index struct {
 	mu      sync.Mutex
 	objects map[objectKey]*Object
-	inodes  map[inodeKey]*Object
+	inodes  map[inodeKey]pinned
 	seen    uint64
 }
 
@@ -28,6 +28,14 @@ type index struct {
 type inodeKey struct {
 	dev, inode uint64
 	path       string
+}
+
+// pinned is an object and the file that was open when it was found by an
+// inode. Once the object holds another file open, the number of the inode may
+// be given to a new one.
+type pinned struct {
+	object *Object
+	pin    *pin
 }
 
 // Open finds and pins the file behind a mapping of the process pid. It never
@@ -79,8 +87,9 @@ func (s *Symbolizer) known(pid int, m *procmap.Mapping) *Object {
 	if m.Inode == 0 {
 		return nil
 	}
-	o := x.inodes[inodeKey{m.Dev, m.Inode, m.Path}]
-	if o == nil || o.failed.Load() {
+	n := x.inodes[inodeKey{m.Dev, m.Inode, m.Path}]
+	o := n.object
+	if o == nil || o.failed.Load() || o.pin != n.pin {
 		return nil
 	}
 	f, done := s.files.use(o.pin)
@@ -99,8 +108,8 @@ func (x *index) touch(o *Object, from origin) *Object {
 	x.seen++
 	o.seen = x.seen
 	o.origin = from
-	if from.mapping.Inode != 0 {
-		x.inodes[inodeKey{from.mapping.Dev, from.mapping.Inode, from.mapping.Path}] = o
+	if from.mapping.Inode != 0 && len(from.mapping.BuildID) == 0 { // else it may be another file of the same ID
+		x.inodes[inodeKey{from.mapping.Dev, from.mapping.Inode, from.mapping.Path}] = pinned{o, o.pin}
 	}
 	return o
 }
@@ -139,8 +148,8 @@ func (x *index) add(o *Object) {
 	for _, o := range all[:len(all)/4] {
 		delete(x.objects, o.key)
 	}
-	for k, o := range x.inodes {
-		if x.objects[o.key] != o {
+	for k, n := range x.inodes {
+		if x.objects[n.object.key] != n.object || n.object.pin != n.pin {
 			delete(x.inodes, k)
 		}
 	}

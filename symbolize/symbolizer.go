@@ -111,7 +111,7 @@ func New(opts Options) *Symbolizer {
 	s := &Symbolizer{
 		ctx: ctx, cancel: cancel,
 		opts: opts, now: opts.Now, patience: usualPatience(),
-		index:    index{objects: make(map[objectKey]*Object), inodes: make(map[inodeKey]*Object)},
+		index:    index{objects: make(map[objectKey]*Object), inodes: make(map[inodeKey]pinned)},
 		files:    filePool{max: opts.MaxOpenFiles},
 		vsyscall: &Object{kind: objectVsyscall, key: objectKey{path: vsyscallPath}},
 		nowhere:  &Module{},
