@@ -2,6 +2,7 @@ package receiver
 
 import (
 	"context"
+	"time"
 
 	"go.opentelemetry.io/collector/receiver"
 
@@ -29,6 +30,9 @@ type newSourceFunc func(set receiver.Settings, cfg *Config) (pipelineSource, err
 
 // drainStats are the facts about a source that belong to no kind.
 type drainStats struct {
+	// Until is when the samples of this drain end and those of the next one
+	// begin: naming them takes a while. Zero means when Drain returned.
+	Until time.Time
 	// Processes is the number of processes tracked at present.
 	Processes int
 	// EventsLost counts process events that the kernel dropped since the last

@@ -160,6 +160,9 @@ func (h *hostSource) Drain(ctx context.Context, w *window.Window) (drainStats, e
 		// After the samples were taken, so that nothing they need is missing.
 		h.apply(h.events.Poll())
 		h.count(w, src, samples, &taken)
+		if taken.To.After(stats.Until) {
+			stats.Until = taken.To
+		}
 		stats.MapUsage[src.Kind().Name+".counts"] = taken.CountsUsed
 		stats.MapUsage[src.Kind().Name+".stacks"] = taken.StacksUsed
 	}

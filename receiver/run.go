@@ -32,6 +32,7 @@ type run struct {
 	windows chan *window.Window
 
 	// Only the sampling goroutine uses these.
+	drained  time.Time          // when the samples of the last drain end
 	mapUsage map[string]float64 // highest of the current window
 	warned   map[string]bool    // what has been said already
 }
@@ -138,8 +139,7 @@ func (r *run) finish(w *window.Window) {
 
 // closeWindow closes w and returns when the next window begins.
 func (r *run) closeWindow(w *window.Window) time.Time {
-	now := time.Now()
-	end, next := nextBoundary(w.Start, now, now.Sub(w.Start))
+	end, next := nextBoundary(w.Start, r.drained, r.drained.Sub(w.Start))
 	if !end.Equal(next) {
 		r.set.Logger.Warn("The clock was set or the host was suspended, profiles follow the new time.",
 			zap.Time("before", end), zap.Time("after", next))
