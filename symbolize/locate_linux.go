@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -52,11 +53,15 @@ func (s *Symbolizer) locate(o origin) (*located, error) {
 func (s *Symbolizer) locateBy(tid int, m *procmap.Mapping) (*located, error) {
 	dir := filepath.Join(s.opts.ProcRoot, itoa(tid))
 	var errs []error
-	take := func(fd int, err error, mapped bool) *located {
+	take := func(fd int, err error, mapped bool, proof string) *located {
 		if err == nil {
 			var l *located
 			if l, err = s.check(fd, m, mapped); err == nil {
-				return l
+				if proven(l, m, filepath.Join(dir, proof)) {
+					return l
+				}
+				l.file.Close()
+				err = errOther
 			}
 		}
 		errs = append(errs, err)
@@ -64,22 +69,22 @@ func (s *Symbolizer) locateBy(tid int, m *procmap.Mapping) (*located, error) {
 	}
 	link := fmt.Sprintf("map_files/%x-%x", uint64(m.Start), uint64(m.Limit))
 	fd, err := openPath(filepath.Join(dir, link))
-	if l := take(fd, err, true); l != nil {
+	if l := take(fd, err, true, link); l != nil {
 		return l, nil
 	}
 	fd, err = openPath(filepath.Join(dir, "exe"))
-	if l := take(fd, err, false); l != nil {
+	if l := take(fd, err, false, "exe"); l != nil {
 		return l, nil
 	}
 	if !m.Deleted {
 		fd, err = openBelow(filepath.Join(dir, "root"), m.Path)
-		if l := take(fd, err, false); l != nil {
+		if l := take(fd, err, false, "root"); l != nil {
 			return l, nil
 		}
 	}
 	if !m.Deleted && (len(m.BuildID) > 0 || m.Inode != 0) {
 		fd, err = openPath(m.Path)
-		if l := take(fd, err, false); l != nil && (len(m.BuildID) > 0 || l.id.dev == m.Dev) {
+		if l := take(fd, err, false, ""); l != nil && (len(m.BuildID) > 0 || l.id.dev == m.Dev) {
 			return l, nil
 		} else if l != nil {
 			l.file.Close()
@@ -87,6 +92,23 @@ func (s *Symbolizer) locateBy(tid int, m *procmap.Mapping) (*located, error) {
 		}
 	}
 	return nil, errors.Join(errs...)
+}
+
+// clockTick is how far times of files lag behind the clock: a tick, the longest
+// being that of kernels with 100 of them a second.
+const clockTick = 10 * time.Millisecond
+
+// proven tells whether a file has the contents that were mapped. A program
+// cannot be written to while it runs, but as soon as it has ended: so what
+// proves that the process maps it, a link in its folder in procfs, must be
+// there after the file was read. If the process is gone, the file must not have
+// been written to since.
+func proven(l *located, m *procmap.Mapping, proof string) bool {
+	if len(m.BuildID) > 0 || m.Seen.IsZero() || m.Seen.Add(-clockTick).UnixNano() > l.id.mtime {
+		return true
+	}
+	_, err := os.Readlink(proof)
+	return err == nil
 }
 
 // openPath and openBelow return descriptors that cannot be read yet: opening a
@@ -141,7 +163,8 @@ func (s *Symbolizer) check(path int, m *procmap.Mapping, mapped bool) (*located,
 	if e, err := elffile.New(f, st.Size); err == nil {
 		l.buildID = e.BuildIDs().GNU
 	}
-	if len(m.BuildID) > 0 && !bytes.Equal(m.BuildID, l.buildID) {
+	now, err := identify(f)
+	if err != nil || len(m.BuildID) > 0 && !bytes.Equal(m.BuildID, l.buildID) || !now.sameContent(l.id) {
 		f.Close()
 		return nil, errOther
 	}

@@ -2,7 +2,11 @@
 // /proc/PID/maps.
 package procmap
 
-import "github.com/flametel/flametel/symbolize/addr"
+import (
+	"time"
+
+	"github.com/flametel/flametel/symbolize/addr"
+)
 
 // Mapping is a range of virtual memory that may hold code.
 type Mapping struct {
@@ -27,6 +31,9 @@ type Mapping struct {
 	Deleted bool
 	// Executable tells that the memory may be executed.
 	Executable bool
+	// Seen is when the mapping was there, zero if not known. A file that was
+	// written to later may not be what was mapped.
+	Seen time.Time
 }
 
 // DeviceNumber returns major and minor in the form of stat's st_dev (the

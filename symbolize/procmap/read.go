@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 )
 
 // maxThreads bounds how many threads are asked for the mappings of a process
@@ -36,7 +37,12 @@ func readFile(name string) ([]Mapping, error) {
 		return nil, fmt.Errorf("read mappings: %w", err)
 	}
 	defer f.Close()
-	return Parse(f)
+	seen := time.Now()
+	ms, err := Parse(f)
+	for i := range ms {
+		ms[i].Seen = seen
+	}
+	return ms, err
 }
 
 // OtherThreads returns the IDs of some threads of a process, but not its

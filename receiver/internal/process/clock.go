@@ -2,7 +2,11 @@
 
 package process
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // bootMinusMono is how far CLOCK_BOOTTIME is ahead of CLOCK_MONOTONIC, in
 // nanoseconds: the time that the host was suspended. Start times of processes
@@ -11,6 +15,11 @@ import "golang.org/x/sys/unix"
 func bootMinusMono() uint64 {
 	mono := now(unix.CLOCK_MONOTONIC)
 	return now(unix.CLOCK_BOOTTIME) - mono
+}
+
+// wallClock turns a time of an event, CLOCK_MONOTONIC, into that of files.
+func wallClock(nanos uint64) time.Time {
+	return time.Now().Add(-time.Duration(now(unix.CLOCK_MONOTONIC) - nanos))
 }
 
 func now(clock int32) uint64 {

@@ -128,7 +128,7 @@ func (b *batch) mmap(ev *bpf.Event) {
 		Dev:    ev.Dev,
 		Inode:  ev.Inode,
 		Path:   ev.Path,
-		Seen:   time.Now().Add(-time.Duration(now(unix.CLOCK_MONOTONIC) - ev.Nanos)),
+		Seen:   wallClock(ev.Nanos),
 	}}
 	// Opening may read a file, so it is done without the lock.
 	m.Object = b.r.opener.Open(int(ev.PID), m.Mapping)
