@@ -14,6 +14,10 @@ const (
 	// maxFunction is the room for the name of a function, in characters: a
 	// summary fits a terminal of 80 columns.
 	maxFunction = 62
+	// maxModules is how many files without names are named, in maxModule
+	// characters each.
+	maxModules = 5
+	maxModule  = 20
 	// maxCauses is how many causes of loss are named.
 	maxCauses = 2
 )
@@ -36,10 +40,15 @@ func (r *recording) summary(interrupted os.Signal) []string {
 	} else {
 		lines = append(lines, r.totals(k))
 	}
+	functions := topFunctions
+	if text := unknownModules(k); text != "" {
+		lines = append(lines, text)
+		functions-- // to stay within the lines of a summary
+	}
 	if a := k.Accounting; a != nil && a.Taken > 0 {
 		lines = append(lines, losses(a))
 	}
-	top := k.Top(topFunctions)
+	top := k.Top(functions)
 	if len(top) > 0 {
 		lines[len(lines)-1] += "; top by self time:"
 	}
@@ -66,6 +75,23 @@ func (r *recording) totals(k *tally.Kind) string {
 		text += fmt.Sprintf("; %.1f of %g Hz achieved", a.Achieved, a.Asked)
 	}
 	return text
+}
+
+// unknownModules is the line that says which files most frames without a name
+// are of, if there are more than one in a hundred.
+func unknownModules(k *tally.Kind) string {
+	a := k.Accounting
+	if a == nil || a.Frames == 0 || a.UnknownFrames*100 <= a.Frames {
+		return ""
+	}
+	var list []string
+	for _, m := range k.Unknown(maxModules) {
+		list = append(list, terminal.Clip(m.Name, maxModule)+" "+percent(m.Frames, a.Frames))
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return "unknown in " + strings.Join(list, ", ")
 }
 
 // losses is the line about what is not in the files.

@@ -61,6 +61,18 @@ func TestSummary(t *testing.T) {
 		interrupted os.Signal
 	}{
 		{name: "nothing lost", data: fakereceiver.Data{Stacks: busy, Accounting: clean}},
+		{name: "many unknown", data: fakereceiver.Data{Stacks: []fakereceiver.Stack{
+			stackOf(1, 50, fakereceiver.Frame{Type: "native", Module: "/usr/lib/libcrypto.so.3"}),
+			stackOf(1, 40, fakereceiver.Frame{Type: "native", Module: "/usr/bin/dash"}),
+			stackOf(1, 30, fakereceiver.Frame{Type: "kernel", Module: "[kernel]"}),
+			stackOf(1, 20, fakereceiver.Frame{Type: "jit", Module: "[anon]"}),
+			stackOf(2, 10, fakereceiver.Frame{Type: "native", Module: "/opt/" + strings.Repeat("long", 20)}),
+			stackOf(2, 5, fakereceiver.Frame{Type: "native", Module: "/opt/sixth"}),
+			stackOf(2, 845, nativeFrame("hot")),
+		}, Accounting: fakereceiver.Accounting{
+			"samples.taken": 1000, "samples.kept": 1000, "frames.total": 2000, "frames.unknown": 155,
+			"frequency.asked": 99.0, "frequency.achieved": 98.97,
+		}}},
 		{name: "no accounting", data: fakereceiver.Data{Stacks: busy[3:]}},
 		{name: "one sample", interrupted: syscall.SIGINT, data: fakereceiver.Data{
 			Stacks: busy[5:], Accounting: fakereceiver.Accounting{"samples.taken": 1, "samples.kept": 1, "frequency.asked": 99.0, "frequency.achieved": 99.0},

@@ -60,6 +60,28 @@ func (d dictionary) leaf(stack int32) Function {
 	return d.function(d.LocationTable().At(int(i)))
 }
 
+// unknown calls yield with the module of each frame of a stack that has no name.
+func (d dictionary) unknown(stack int32, yield func(module string)) {
+	if table := d.StackTable(); stack <= 0 || int(stack) >= table.Len() {
+		return
+	}
+	table := d.LocationTable()
+	for _, i := range d.StackTable().At(int(stack)).LocationIndices().All() {
+		if i <= 0 || int(i) >= table.Len() {
+			continue
+		}
+		loc := table.At(int(i))
+		switch name := d.functionName(loc); {
+		case name == callgraph.NameUnknown:
+			yield(name)
+		case name == "" && d.kind(loc) == callgraph.Kernel:
+			yield("[kernel]")
+		case name == "":
+			yield(d.module(loc))
+		}
+	}
+}
+
 // function returns the innermost function of a location.
 func (d dictionary) function(loc pprofile.Location) Function {
 	f := Function{d.functionName(loc), d.kind(loc)}

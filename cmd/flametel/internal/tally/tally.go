@@ -47,7 +47,8 @@ type Kind struct {
 	Accounting *Accounting
 
 	self      map[Function]*int64
-	other     int64 // of functions beyond maxFunctions
+	unknown   map[string]*int64 // frames without a name, by module
+	other     int64             // of functions beyond maxFunctions
 	processes map[int64]struct{}
 }
 
@@ -59,7 +60,7 @@ func (t *Tally) Kind(name string) *Kind {
 	if k := t.kinds[name]; k != nil {
 		return k
 	}
-	k := &Kind{self: map[Function]*int64{}, processes: map[int64]struct{}{}}
+	k := &Kind{self: map[Function]*int64{}, unknown: map[string]*int64{}, processes: map[int64]struct{}{}}
 	if len(t.kinds) < maxKinds {
 		t.kinds[name] = k
 	}
@@ -80,6 +81,37 @@ func (k *Kind) Top(n int) []Share {
 		return cmp.Or(cmp.Compare(b.Self, a.Self), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
 	})
 	return shares[:min(n, len(shares))]
+}
+
+// Module is a file with the number of its frames that have no name, weighted by
+// samples.
+type Module struct {
+	Name   string
+	Frames int64
+}
+
+// Unknown returns the n modules with most frames that have no name, largest
+// first.
+func (k *Kind) Unknown(n int) []Module {
+	list := make([]Module, 0, len(k.unknown))
+	for name, frames := range k.unknown {
+		list = append(list, Module{name, *frames})
+	}
+	slices.SortFunc(list, func(a, b Module) int {
+		return cmp.Or(cmp.Compare(b.Frames, a.Frames), cmp.Compare(a.Name, b.Name))
+	})
+	return list[:min(n, len(list))]
+}
+
+// unknownCounter returns where unnamed frames of a module are counted, nil if
+// there are too many modules.
+func (k *Kind) unknownCounter(module string) *int64 {
+	n := k.unknown[module]
+	if n == nil && len(k.unknown) < maxFunctions {
+		n = new(int64)
+		k.unknown[module] = n
+	}
+	return n
 }
 
 // counter returns where the samples of a function are counted.
@@ -119,7 +151,8 @@ func (t *Tally) Add(p pprofile.Profiles) {
 }
 
 func (k *Kind) add(d dictionary, prof pprofile.Profile) {
-	counters := map[int32]*int64{} // by stack, so that a name is made once
+	counters := map[int32]*int64{}  // by stack, so that a name is made once
+	unknown := map[int32][]*int64{} // the same
 	for _, s := range prof.Samples().All() {
 		var value int64
 		for _, v := range s.Values().All() {
@@ -128,8 +161,16 @@ func (k *Kind) add(d dictionary, prof pprofile.Profile) {
 		stack := s.StackIndex()
 		if counters[stack] == nil {
 			counters[stack] = k.counter(d.leaf(stack))
+			d.unknown(stack, func(module string) {
+				if n := k.unknownCounter(module); n != nil {
+					unknown[stack] = append(unknown[stack], n)
+				}
+			})
 		}
 		*counters[stack] += value
+		for _, n := range unknown[stack] {
+			*n += value
+		}
 		k.Total += value
 	}
 }
