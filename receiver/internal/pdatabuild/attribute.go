@@ -22,6 +22,9 @@ const (
 	keyServiceName    = "service.name"
 	keyHostName       = "host.name"
 	keyOSType         = "os.type"
+	// keyTier is ours: the conventions have nothing for how a runtime compiled
+	// a function, which its name no longer tells.
+	keyTier = "flametel.frame.tier"
 )
 
 // attribute is an entry of the attribute table by content. bits holds an

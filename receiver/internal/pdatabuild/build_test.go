@@ -68,7 +68,9 @@ func TestGolden(t *testing.T) {
 	add(w, burn, "burn", 7, frame(symbolize.KindNative, binary1, 0x401200, "inlined", "outer"), mainFrame)
 	add(w, burn, "worker", 3, frame(symbolize.KindNative, binary1, 0x401200, "inlined", "outer"), mainFrame)
 	add(w, burn, "worker", 2, frame(symbolize.KindKernel, vmlinux, 0xffffffff81000100, "do_read"), frame(symbolize.KindKernel, vmlinux, 0xffffffff81000200), mainFrame)
-	add(w, burn, "worker", 1, frame(symbolize.KindJIT, anon, 0x7f0000000010), frame(symbolize.KindUnknown, nowhere, 0xdead), mainFrame, window.Truncated)
+	script := frame(symbolize.KindV8, anon, 0x7f0000000080, "script")
+	script.Tier = "turbofan"
+	add(w, burn, "worker", 1, frame(symbolize.KindJIT, anon, 0x7f0000000010), script, frame(symbolize.KindUnknown, nowhere, 0xdead), mainFrame, window.Truncated)
 	add(w, server, "", 5, frame(symbolize.KindGo, goBin, 0x401234, "main.main"))
 	add(w, kthread, "kthreadd", 1, frame(symbolize.KindKernel, vmlinux, 0xffffffff81000300, "kthread"))
 	w.Add(server, reads, window.Thread{Name: "io", ID: 4242}, []*symbolize.Frame{frame(symbolize.KindGo, goBin, 0x401234, "main.main")}, 2, []int64{2, 5000})

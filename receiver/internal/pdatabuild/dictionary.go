@@ -45,9 +45,10 @@ type mapping struct {
 }
 
 type location struct {
-	mapping, kind int32 // kind is an attribute index, 0 for none
-	address       uint64
-	lines         string // the lines as bytes, see lineBytes
+	mapping    int32
+	kind, tier int32 // attribute indices, 0 for none
+	address    uint64
+	lines      string // the lines as bytes, see lineBytes
 }
 
 func newDictionary(out pprofile.ProfilesDictionary) *dictionary {

@@ -18,7 +18,7 @@ func (d *dictionary) location(f *symbolize.Frame) int32 {
 	if i, ok := d.frames[f]; ok {
 		return i
 	}
-	key := location{mapping: d.mapping(f.Module), kind: d.frameType(f.Kind)}
+	key := location{mapping: d.mapping(f.Module), kind: d.frameType(f.Kind), tier: d.tier(f.Tier)}
 	lines := f.Lines
 	if key.mapping != 0 {
 		key.address = uint64(f.Address)
@@ -48,9 +48,15 @@ func (d *dictionary) addLocation(key location, lines []symbolize.Line, functions
 	out.SetMappingIndex(key.mapping)
 	out.SetAddress(key.address)
 	size := scalarSize(uint64(key.mapping)) + scalarSize(key.address)
-	if key.kind != 0 {
-		out.AttributeIndices().Append(key.kind)
-		size += nestedSize(varintSize(uint64(key.kind)))
+	attributes := 0 // bytes of their indices, which are packed
+	for _, a := range [...]int32{key.kind, key.tier} {
+		if a != 0 {
+			out.AttributeIndices().Append(a)
+			attributes += varintSize(uint64(a))
+		}
+	}
+	if attributes > 0 {
+		size += nestedSize(attributes)
 	}
 	out.Lines().EnsureCapacity(len(lines))
 	for n := range lines {
@@ -76,4 +82,12 @@ func (d *dictionary) frameType(k symbolize.Kind) int32 {
 		return 0
 	}
 	return d.attribute(strAttribute(keyFrameType, k.String()))
+}
+
+// tier interns the attribute that says how generated code was compiled.
+func (d *dictionary) tier(text string) int32 {
+	if text == "" {
+		return 0
+	}
+	return d.attribute(strAttribute(keyTier, text))
 }
