@@ -112,3 +112,5 @@ func functions(t testing.TB, flags string, names ...string) *library {
 func inodeOf(info os.FileInfo) uint64 { return info.Sys().(*syscall.Stat_t).Ino }
 
 func mkfifo(name string) error { return syscall.Mkfifo(name, 0o600) }
+
+func deviceOf(info os.FileInfo) uint64 { return uint64(info.Sys().(*syscall.Stat_t).Dev) }

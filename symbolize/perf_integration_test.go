@@ -1,0 +1,121 @@
+//go:build integration
+
+package symbolize
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/demangle"
+	"github.com/flametel/flametel/symbolize/procmap"
+)
+
+const busyCPP = `
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <regex>
+#include <string>
+int main() {
+	auto end = std::chrono::steady_clock::now() + std::chrono::seconds(4);
+	long x = 0;
+	std::regex r("([a-z]+)=([0-9]+)");
+	while (std::chrono::steady_clock::now() < end) {
+		std::map<std::string, int> m;
+		for (int i = 0; i < 200; i++) m[std::to_string(i * 7 % 50)] += i;
+		std::smatch s;
+		std::string t = "abc=123";
+		if (std::regex_search(t, s, r)) x += s.size() + m.size();
+	}
+	printf("%ld\n", x);
+}
+`
+
+var (
+	perfMmap   = regexp.MustCompile(`PERF_RECORD_MMAP2 \d+/\d+: \[(0x[0-9a-f]+)\((0x[0-9a-f]+)\) @ (0x[0-9a-f]+|0) ([0-9a-f]+):([0-9a-f]+) (\d+) \d+\]: r-xp (.*)$`)
+	perfSample = regexp.MustCompile(`^\s*([0-9a-f]+) (.*) \((.*)\)$`)
+)
+
+// TestOraclePerf names the samples that perf took of a program, in the program,
+// its libraries and the kernel, and compares with what perf script prints.
+func TestOraclePerf(t *testing.T) {
+	t.Parallel()
+	dir := build(t, map[string]string{"a.cc": busyCPP}, "g++ -O2 -g -o busy a.cc")
+	data := filepath.Join(dir, "perf.data")
+	out, err := exec.Command("perf", "record", "-q", "-e", "cpu-clock", "-F", "5000", "-o", data, "--", filepath.Join(dir, "busy")).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	out, err = exec.Command("perf", "script", "-i", data, "-F", "ip,sym,dso", "--no-demangle", "--show-mmap-events").Output()
+	require.NoError(t, err)
+	s := newPatient(Options{Demangle: demangle.None})
+	t.Cleanup(s.Close)
+	var mapped []Mapped
+	known := map[string][]symbolRange{}
+	a := agreement{t: t, what: "perf script"}
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimRight(line, "\n")
+		if m := perfMmap.FindStringSubmatch(line); m != nil {
+			mapped = append(mapped, perfMapping(t, s, m))
+			slices.SortFunc(mapped, func(a, b Mapped) int { return int(int64(a.Start) - int64(b.Start)) })
+			continue
+		}
+		m := perfSample.FindStringSubmatch(line)
+		if m == nil {
+			continue
+		}
+		at, err := strconv.ParseUint(m[1], 16, 64)
+		require.NoError(t, err)
+		var f *Frame
+		if at >= 1<<63 {
+			f = s.Kernel([]addr.Virtual{addr.Virtual(at)}, nil)[0]
+		} else {
+			f = one(s, NewProcess(0, 0).With(mapped), addr.Virtual(at))
+		}
+		want, _, _ := strings.Cut(m[2], "@")
+		got, _, _ := strings.Cut(outermost(f), "@")
+		a.add(got == want || want == "[unknown]" && (got == "" || got == "[plt]") || aliasOf(t, known, f, got, want), "%#x in %s is %q, not %q", at, m[3], outermost(f), m[2])
+	}
+	a.end()
+}
+
+func perfMapping(t *testing.T, s *Symbolizer, m []string) Mapped {
+	t.Helper()
+	number := func(i int) uint64 {
+		v, err := strconv.ParseUint(m[i], 0, 64)
+		require.NoError(t, err)
+		return v
+	}
+	start, size := number(1), number(2)
+	pm := procmap.Mapping{Start: addr.Virtual(start), Limit: addr.Virtual(start + size), Offset: addr.Offset(number(3)), Path: m[7], Executable: true}
+	if info, err := os.Stat(m[7]); err == nil {
+		pm.Inode = inodeOf(info)
+		pm.Dev = deviceOf(info)
+	}
+	return Mapped{Mapping: pm, Object: s.Open(os.Getpid(), pm)}
+}
+
+// aliasOf tells whether two names stand at the same place of a file: which of
+// them is shown is a matter of taste.
+func aliasOf(t *testing.T, known map[string][]symbolRange, f *Frame, got, want string) bool {
+	t.Helper()
+	file := f.Module.Path
+	if got == "" || !strings.HasPrefix(file, "/") {
+		return false
+	}
+	if known[file] == nil {
+		known[file] = functionsOf(t, file, "dyn-syms")
+		if strings.Contains(file, "libc.so") || strings.Contains(file, "ld-linux") {
+			known[file] = functionsOf(t, debugFileOf(t, file), "symbols")
+		}
+	}
+	names := named(known[file], uint64(f.Address))
+	return slices.Contains(names, got) && slices.Contains(names, want)
+}
