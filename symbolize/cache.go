@@ -66,6 +66,7 @@ func (s *Symbolizer) drop(h *holding) {
 }
 
 func (o *Object) release() {
-	o.image, o.frames, o.lines, o.modules, o.texts = nil, nil, nil, nil, nil
+	o.image, o.frames, o.lines, o.modules = nil, nil, nil, nil
+	o.texts, o.demangled = nil, nil
 	o.detail.tables, o.detail.poor, o.detail.goBytes = nil, nil, 0
 }

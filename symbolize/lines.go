@@ -23,13 +23,13 @@ func (s *Symbolizer) nameByTables(o *Object, f *Frame, a *answer, symbol string)
 		f.Lines = goLines(a.golang, s.opts.NoInlines)
 	} else {
 		f.Kind = kindOf(a.dwarf, symbol)
-		f.Lines = s.dwarfLines(a.dwarf, symbol)
+		f.Lines, bytes = s.dwarfLines(o, a.dwarf, symbol)
 	}
 	if len(f.Lines) == 0 {
-		return 0
+		return bytes
 	}
 	f.Reason = ReasonNone
-	bytes = int64(len(f.Lines)) * lineBytes
+	bytes += int64(len(f.Lines)) * lineBytes
 	for i := range f.Lines {
 		l := &f.Lines[i]
 		bytes += o.intern(&l.Name) + o.intern(&l.SystemName) + o.intern(&l.File)
@@ -70,8 +70,8 @@ func goLines(from []gosym.Line, outermost bool) []Line {
 
 // dwarfLines leaves out functions without a name, which code in assembly
 // language may be.
-func (s *Symbolizer) dwarfLines(from []dwarfline.Line, symbol string) []Line {
-	lines := make([]Line, 0, len(from))
+func (s *Symbolizer) dwarfLines(o *Object, from []dwarfline.Line, symbol string) (lines []Line, bytes int64) {
+	lines = make([]Line, 0, len(from))
 	for i, l := range from {
 		linker := l.LinkageName
 		if linker == "" {
@@ -83,11 +83,21 @@ func (s *Symbolizer) dwarfLines(from []dwarfline.Line, symbol string) []Line {
 		if linker == "" {
 			continue
 		}
-		line := s.line(linker)
+		line, ok := o.demangled[linker]
+		if !ok {
+			// Kept, because the same functions are inlined in many places and
+			// taking a name apart is dearer than finding it.
+			line = s.line(linker)
+			if o.demangled == nil {
+				o.demangled = make(map[string]Line)
+			}
+			o.demangled[linker] = line
+			bytes += int64(len(linker)) + lineBytes + textBytes
+		}
 		line.File, line.Line, line.StartLine = l.File, l.Line, l.StartLine
 		lines = append(lines, line)
 	}
-	return lines
+	return lines, bytes
 }
 
 // kindOf returns the kind of the code of a real function.

@@ -34,8 +34,10 @@ type Object struct {
 	frames  map[addr.Offset]*Frame
 	lines   map[uint32][]Line // by Symbols.NameID
 	texts   map[string]string // of frames that tables named, each to itself
-	modules []*Module         // by segment; the last is for addresses in none
-	detail  detail
+	// demangled are names of debug information by their linker names.
+	demangled map[string]Line
+	modules   []*Module // by segment; the last is for addresses in none
+	detail    detail
 }
 
 type objectKind uint8
