@@ -62,7 +62,16 @@ func (s *Sampler) Drain() ([]Sample, Stats, error) {
 	}
 	d := &s.drainer
 	stats, taken, err := d.drain()
-	stats.CPUs = max(len(s.clocks), s.stopped)
+	stats.CPUs = len(s.clocks)
+	if !s.stoppedAt.IsZero() {
+		stats.CPUs = s.stopped
+		if s.stoppedAt.Before(stats.To) && s.stoppedAt.After(stats.From) {
+			stats.To = s.stoppedAt
+		}
+	}
+	if lost, e := s.objects.childrenLost(); e == nil {
+		stats.ChildrenLost, s.childrenLost = lost-s.childrenLost, lost
+	}
 	if err != nil {
 		return nil, stats, fmt.Errorf("drain: %w", err)
 	}

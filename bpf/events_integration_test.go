@@ -22,10 +22,10 @@ func TestEventReaderSeesShortProcesses(t *testing.T) {
 	var events []Event
 	done := make(chan error, 1)
 	go func() {
-		done <- r.Run(func(batch []Event) {
+		done <- r.Run(func() {
 			mu.Lock()
 			defer mu.Unlock()
-			events = append(events, batch...)
+			events = append(events, r.Poll()...)
 		})
 	}()
 

@@ -141,9 +141,9 @@ func monotonicNanos() uint64 {
 	return uint64(now.Nano())
 }
 
-// Run delivers events until the reader is interrupted or closed. Each call of
-// deliver gets the events of about gatherTime, oldest first, and may keep them.
-func (r *EventReader) Run(deliver func([]Event)) error {
+// Run calls wake whenever events are there for Poll, until the reader is
+// closed. It lets them gather for about gatherTime.
+func (r *EventReader) Run(wake func()) error {
 	if !r.enterRun() {
 		return nil
 	}
@@ -162,9 +162,7 @@ func (r *EventReader) Run(deliver func([]Event)) error {
 		if r.isClosed() {
 			return nil
 		}
-		if events := r.Poll(); len(events) > 0 {
-			deliver(events)
-		}
+		wake()
 	}
 }
 
@@ -185,7 +183,7 @@ func (r *EventReader) isClosed() bool {
 }
 
 // Poll returns the events that have happened up to now, oldest first, without
-// waiting. It may be called while Run runs.
+// waiting. Calls must not overlap if the order across them matters.
 func (r *EventReader) Poll() []Event {
 	r.mu.Lock()
 	defer r.mu.Unlock()

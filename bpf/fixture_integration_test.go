@@ -3,8 +3,11 @@
 package bpf
 
 import (
+	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -67,8 +70,19 @@ func target(t testing.TB, pid int, opts Options) *Sampler {
 	t.Helper()
 	opts.FilterTargets = true
 	s := sampler(t, opts)
-	require.NoError(t, s.SetTarget(uint32(pid), true))
+	require.NoError(t, s.SetTarget(processOf(t, pid), true))
 	return s
+}
+
+// processOf names a process that runs.
+func processOf(t testing.TB, pid int) Target {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	require.NoError(t, err)
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	ticks, err := strconv.ParseUint(fields[22-3], 10, 64)
+	require.NoError(t, err)
+	return Target{PID: uint32(pid), StartTicks: ticks}
 }
 
 // collect drains until the samples kept are at least n, and returns copies.

@@ -16,6 +16,7 @@ func TestLayoutsMatchTheKernelSide(t *testing.T) {
 	require.EqualValues(t, 16, unsafe.Sizeof(profileFtCount{}))
 	require.EqualValues(t, 272, unsafe.Sizeof(profileFtChunk{}))
 	require.EqualValues(t, 16, unsafe.Offsetof(profileFtChunk{}.Words))
+	require.EqualValues(t, 16, unsafe.Sizeof(profileFtTarget{}))
 	require.EqualValues(t, 96, unsafe.Sizeof(profileFtStats{}))
 }
 

@@ -55,8 +55,9 @@ func (o *objects) loadProfile(opts *Options) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range []string{profileMapCounts0, profileMapCounts1, profileMapChunks0, profileMapChunks1} {
-		spec.Maps[name].MaxEntries = opts.mapEntries()
+	for _, names := range [][2]string{{profileMapCounts0, profileMapChunks0}, {profileMapCounts1, profileMapChunks1}} {
+		spec.Maps[names[0]].MaxEntries = opts.mapEntries()
+		spec.Maps[names[1]].MaxEntries = opts.chunkEntries()
 	}
 	if err := setVariables(spec, opts, f); err != nil {
 		return err
@@ -131,7 +132,7 @@ func (o *objects) loadTargets() error {
 	for program, event := range map[string]string{
 		targetsProgTargetFork: "sched_process_fork",
 		targetsProgTargetExec: "sched_process_exec",
-		targetsProgTargetExit: "sched_process_exit",
+		targetsProgTargetFree: "sched_process_free",
 	} {
 		l, err := link.AttachRawTracepoint(link.RawTracepointOptions{
 			Name: event, Program: o.targets.Programs[program],
@@ -142,6 +143,15 @@ func (o *objects) loadTargets() error {
 		o.lifecycle = append(o.lifecycle, l)
 	}
 	return nil
+}
+
+// childrenLost is how many children of targets could not be followed so far.
+func (o *objects) childrenLost() (n uint64, err error) {
+	if o.targets == nil {
+		return 0, nil
+	}
+	err = o.targets.Variables[targetsVarTargetsFull].Get(&n)
+	return n, err
 }
 
 func (o *objects) close() {

@@ -26,8 +26,9 @@ type Options struct {
 	DrainInterval time.Duration
 	// PerThread keeps the threads of a process apart.
 	PerThread bool
-	// MapEntries is the size of the map of counts and of the map of stack
-	// chunks. 0 means: enough for all samples of one drain interval to differ.
+	// MapEntries is the size of the map of counts; that of stack chunks has
+	// four times as many. 0 means: enough for all samples of one drain
+	// interval to differ.
 	MapEntries int
 	// IdleRanges are the kernel's idle functions. Samples whose leaf lies in
 	// one are idle. If none is given, samples of the idle task are.
@@ -42,7 +43,7 @@ type Options struct {
 }
 
 const (
-	minMapEntries = 4096
+	minMapEntries = 2048
 	maxMapEntries = 1 << 19
 )
 
@@ -55,6 +56,15 @@ func (o *Options) mapEntries() uint32 {
 	samples := 2 * float64(o.Frequency) * o.DrainInterval.Seconds() * float64(runtime.NumCPU())
 	n := min(max(int(samples), minMapEntries), maxMapEntries)
 	return 1 << bits.Len(uint(n-1))
+}
+
+// chunksPerSample: a sample has a chunk of the kernel's stack and one of the
+// program's at least, and another for every 32 frames.
+const chunksPerSample = 4
+
+// chunkEntries is the size of the map of stack chunks.
+func (o *Options) chunkEntries() uint32 {
+	return chunksPerSample * o.mapEntries()
 }
 
 func (o *Options) validate() error {

@@ -68,6 +68,13 @@ type profileFtStats struct {
 	MissedIdle      uint64
 }
 
+type profileFtTarget struct {
+	_          structs.HostLayout
+	StartTicks uint64
+	Verdict    uint32
+	Pad        uint32
+}
+
 type profileFtTick struct {
 	_    structs.HostLayout
 	Ns   uint64

@@ -84,6 +84,10 @@ type Stats struct {
 
 	// From and To are when counting into the drained maps began and ended.
 	From, To time.Time
+	// ChildrenLost are children of targets that were not followed because too
+	// many processes are targets; their samples are among Filtered.
+	ChildrenLost uint64
+
 	// CPUs is how many CPUs were sampled. Restarted are those whose clock had
 	// stopped, because they had been away for a moment.
 	CPUs      int

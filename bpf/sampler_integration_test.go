@@ -247,12 +247,55 @@ func TestTargetsAndTheirChildrenOnly(t *testing.T) {
 		}
 	}
 	require.GreaterOrEqual(t, len(children), 5)
+	ended := processOf(t, parent.Process.Pid)
 	require.NoError(t, parent.Process.Kill())
 	_ = parent.Wait()
 	require.Eventually(t, func() bool {
-		_, known := s.IsTarget(uint32(parent.Process.Pid))
+		_, known := s.IsTarget(ended)
 		return !known
 	}, 10*time.Second, 10*time.Millisecond, "what has ended is forgotten")
+}
+
+// A verdict is on one process, not on all that ever get its PID.
+func TestLaterProcessWithThePIDOfATarget(t *testing.T) {
+	cmd := start(t, "/bin/sh", "-c", "while :; do :; done")
+	s := sampler(t, Options{Frequency: 997, FilterTargets: true})
+	earlier := processOf(t, cmd.Process.Pid)
+	earlier.StartTicks--
+	require.NoError(t, s.SetTarget(earlier, true))
+	_, known := s.IsTarget(processOf(t, cmd.Process.Pid))
+	require.False(t, known)
+	time.Sleep(300 * time.Millisecond)
+	_, stats, err := s.Drain()
+	require.NoError(t, err)
+	require.Zero(t, stats.Kept)
+	require.NotZero(t, stats.Filtered)
+}
+
+// What a process costs on its way out is part of its profile.
+func TestExitOfATargetIsSampled(t *testing.T) {
+	cmd := exec.Command(build(t, "exit"), "200") // MiB to give back
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	_, err = out.Read(make([]byte, 1))
+	require.NoError(t, err)
+	s := target(t, cmd.Process.Pid, Options{Frequency: 9999})
+	_, _, err = s.Drain()
+	require.NoError(t, err)
+	require.NoError(t, in.Close()) // it exits now
+	_, err = out.Read(make([]byte, 1))
+	require.Error(t, err)
+	exiting := 0
+	for _, sample := range collect(t, s, 5) {
+		if len(sample.User) == 0 || sample.Flags&KernelMode != 0 {
+			exiting += int(sample.Count)
+		}
+	}
+	require.GreaterOrEqual(t, exiting, 5)
 }
 
 // A verdict to drop is void after an exec: the process is another program.
@@ -263,7 +306,7 @@ func TestExecMakesAProcessUnknownAgain(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	s := sampler(t, Options{Frequency: 99, FilterTargets: true, KeepUnknown: true})
-	pid := uint32(cmd.Process.Pid)
+	pid := processOf(t, cmd.Process.Pid)
 	require.NoError(t, s.SetTarget(pid, false))
 	keep, known := s.IsTarget(pid)
 	require.True(t, known && !keep)

@@ -15,12 +15,15 @@ type Sampler struct {
 	opts    Options
 	objects *objects
 
-	mu      sync.Mutex
-	clocks  map[int]*clock // by CPU
-	ticks   map[int]uint64 // by CPU: what CPUs had taken when they were last looked at
-	drainer drainer
-	stopped int // CPUs that were sampled until Stop
-	closed  bool
+	mu        sync.Mutex
+	clocks    map[int]*clock // by CPU
+	ticks     map[int]uint64 // by CPU: what CPUs had taken when they were last looked at
+	drainer   drainer
+	stopped   int       // CPUs that were sampled until Stop
+	stoppedAt time.Time // zero before
+
+	childrenLost uint64 // up to the last drain
+	closed       bool
 }
 
 // NewSampler loads the programs and starts sampling. It fails with a
@@ -51,6 +54,7 @@ func NewSampler(opts Options) (_ *Sampler, err error) {
 	if err := s.SyncCPUs(); err != nil {
 		return nil, err
 	}
+	s.drainer.began = time.Now()
 	if len(s.clocks) == 0 {
 		return nil, errors.New("sample CPUs: none is online")
 	}
@@ -67,7 +71,7 @@ func (s *Sampler) SyncCPUs() error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.closed || !s.stoppedAt.IsZero() {
 		return nil
 	}
 	for cpu, c := range s.clocks {
@@ -124,26 +128,43 @@ func (s *Sampler) restartStopped(takenByCPU []uint64, sinceLast time.Duration) (
 	return restarted, nil
 }
 
+// Target names a process for SetTarget.
+type Target struct {
+	PID uint32
+	// StartTicks is when it started, CLOCK_BOOTTIME in hundredths of a second,
+	// as /proc/PID/stat has it. A later process with the same PID is another.
+	StartTicks uint64
+}
+
+// TargetOf returns the process that a sample was taken of.
+func TargetOf(s *Sample) Target {
+	return Target{PID: s.PID, StartTicks: s.StartNanos / startTickNanos}
+}
+
+// startTickNanos is FT_START_TICK_NS of targets.h.
+const startTickNanos = 10_000_000
+
 // SetTarget keeps the samples of a process, or drops them. Children started
 // from then on follow their parent if it is kept.
-func (s *Sampler) SetTarget(pid uint32, keep bool) error {
-	verdict := uint8(verdictDrop)
+func (s *Sampler) SetTarget(t Target, keep bool) error {
+	value := profileFtTarget{StartTicks: t.StartTicks, Verdict: verdictDrop}
 	if keep {
-		verdict = verdictKeep
+		value.Verdict = verdictKeep
 	}
-	err := s.objects.profile.Maps[profileMapTargets].Put(pid, verdict)
+	err := s.objects.profile.Maps[profileMapTargets].Put(t.PID, &value)
 	if err != nil {
-		return fmt.Errorf("set target %d: %w", pid, err)
+		return fmt.Errorf("set target %d: %w", t.PID, err)
 	}
 	return nil
 }
 
 // IsTarget returns what SetTarget, or the parent, said of a process; known is
 // false if nobody has.
-func (s *Sampler) IsTarget(pid uint32) (keep, known bool) {
-	var verdict uint8
-	err := s.objects.profile.Maps[profileMapTargets].Lookup(pid, &verdict)
-	return err == nil && verdict == verdictKeep, err == nil
+func (s *Sampler) IsTarget(t Target) (keep, known bool) {
+	var value profileFtTarget
+	err := s.objects.profile.Maps[profileMapTargets].Lookup(t.PID, &value)
+	known = err == nil && value.StartTicks == t.StartTicks
+	return known && value.Verdict == verdictKeep, known
 }
 
 // Stop ends sampling; what was counted can still be drained.
@@ -154,7 +175,12 @@ func (s *Sampler) Stop() {
 }
 
 func (s *Sampler) stop() {
-	s.stopped = max(s.stopped, len(s.clocks))
+	if len(s.clocks) > 0 {
+		s.stopped = len(s.clocks)
+	}
+	if s.stoppedAt.IsZero() {
+		s.stoppedAt = time.Now()
+	}
 	for cpu, c := range s.clocks {
 		c.close()
 		delete(s.clocks, cpu)

@@ -8,9 +8,17 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"structs"
 
 	"github.com/cilium/ebpf"
 )
+
+type targetsFtTarget struct {
+	_          structs.HostLayout
+	StartTicks uint64
+	Verdict    uint32
+	Pad        uint32
+}
 
 // Names of all BPF objects in the ELF.
 //
@@ -18,8 +26,8 @@ import (
 const (
 	targetsMapTargets     = "targets"
 	targetsProgTargetExec = "target_exec"
-	targetsProgTargetExit = "target_exit"
 	targetsProgTargetFork = "target_fork"
+	targetsProgTargetFree = "target_free"
 	targetsVarTargetsFull = "targets_full"
 )
 
@@ -66,8 +74,8 @@ type targetsSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type targetsProgramSpecs struct {
 	TargetExec *ebpf.ProgramSpec `ebpf:"target_exec"`
-	TargetExit *ebpf.ProgramSpec `ebpf:"target_exit"`
 	TargetFork *ebpf.ProgramSpec `ebpf:"target_fork"`
+	TargetFree *ebpf.ProgramSpec `ebpf:"target_free"`
 }
 
 // targetsMapSpecs contains maps before they are loaded into the kernel.
@@ -125,15 +133,15 @@ type targetsVariables struct {
 // It can be passed to loadTargetsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type targetsPrograms struct {
 	TargetExec *ebpf.Program `ebpf:"target_exec"`
-	TargetExit *ebpf.Program `ebpf:"target_exit"`
 	TargetFork *ebpf.Program `ebpf:"target_fork"`
+	TargetFree *ebpf.Program `ebpf:"target_free"`
 }
 
 func (p *targetsPrograms) Close() error {
 	return _TargetsClose(
 		p.TargetExec,
-		p.TargetExit,
 		p.TargetFork,
+		p.TargetFree,
 	)
 }
 

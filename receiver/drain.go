@@ -19,6 +19,9 @@ func (r *run) drain(w *window.Window) {
 	begin := time.Now()
 	stats, err := r.source.Drain(r.ctx, w)
 	r.telemetry.EbpfProfilerDrainDuration.Record(r.ctx, time.Since(begin).Seconds())
+	if r.drained.IsZero() && !stats.Since.IsZero() {
+		w.Start = stats.Since // the first drain knows when sampling really began
+	}
 	if r.drained = stats.Until; r.drained.IsZero() {
 		r.drained = time.Now()
 	}

@@ -19,7 +19,8 @@ type pipelineSource interface {
 	// Drain empties the kernel's maps into w and counts in the tallies of w
 	// what became of all samples taken since the last call.
 	Drain(ctx context.Context, w *window.Window) (drainStats, error)
-	// Stop ends sampling. What was taken until then can still be drained.
+	// Stop ends sampling. What was taken until then can still be drained. It
+	// alone may be called while another method runs.
 	Stop() error
 	// Close releases everything, in the kernel too. It may come without Stop.
 	Close() error
@@ -30,9 +31,10 @@ type newSourceFunc func(set receiver.Settings, cfg *Config) (pipelineSource, err
 
 // drainStats are the facts about a source that belong to no kind.
 type drainStats struct {
-	// Until is when the samples of this drain end and those of the next one
-	// begin: naming them takes a while. Zero means when Drain returned.
-	Until time.Time
+	// The samples of this drain were taken from Since to Until, where those of
+	// the next one begin: naming them takes a while. Zero means since the last
+	// Drain or Start, and when Drain returned.
+	Since, Until time.Time
 	// Processes is the number of processes tracked at present.
 	Processes int
 	// EventsLost counts process events that the kernel dropped since the last

@@ -34,6 +34,7 @@ type hostSource struct {
 	events     *bpf.EventReader
 	sources    []source.Source
 
+	applying   sync.Mutex    // held while events are taken in
 	eventsLost atomic.Uint64 // since the last drain
 	stop       chan struct{} // ends background work
 	background sync.WaitGroup
@@ -92,7 +93,7 @@ func (h *hostSource) warnIfKernelHidden() {
 // follow starts the background work.
 func (h *hostSource) follow() {
 	h.background.Go(func() {
-		err := h.events.Run(h.apply)
+		err := h.events.Run(h.applyEvents)
 		if err != nil {
 			h.log.Error("Processes cannot be followed any more; new ones are read from procfs when they are sampled.", zap.Error(err))
 		}
@@ -132,8 +133,13 @@ func (h *hostSource) followCPUs() {
 	}
 }
 
-// apply takes in what happened to processes and to the kernel's code.
-func (h *hostSource) apply(events []bpf.Event) {
+// applyEvents takes in what happened to processes and to the kernel's code up
+// to now. Both the goroutine that waits for events and the drain do it, so
+// taking events out and applying them are one step: they must stay in order.
+func (h *hostSource) applyEvents() {
+	h.applying.Lock()
+	defer h.applying.Unlock()
+	events := h.events.Poll()
 	for i := range events {
 		ev := &events[i]
 		switch {
@@ -158,8 +164,11 @@ func (h *hostSource) Drain(ctx context.Context, w *window.Window) (drainStats, e
 			errs = append(errs, h.events.RestartCPU(cpu))
 		}
 		// After the samples were taken, so that nothing they need is missing.
-		h.apply(h.events.Poll())
+		h.applyEvents()
 		h.count(w, src, samples, &taken)
+		if stats.Since.IsZero() || taken.From.Before(stats.Since) {
+			stats.Since = taken.From
+		}
 		if taken.To.After(stats.Until) {
 			stats.Until = taken.To
 		}
@@ -178,6 +187,9 @@ func (h *hostSource) count(w *window.Window, src source.Source, samples []bpf.Sa
 	kind := src.Kind()
 	tally := w.Tally(kind)
 	tally.CPUs = max(tally.CPUs, taken.CPUs)
+	if taken.ChildrenLost > 0 {
+		h.log.Warn("Children of targets are not profiled: there are too many targets.", zap.Uint64("children", taken.ChildrenLost))
+	}
 	tally.FrequencyAsked = kind.Frequency
 	counts := window.Counts{
 		Taken:      taken.Taken,
@@ -196,7 +208,7 @@ func (h *hostSource) count(w *window.Window, src source.Source, samples []bpf.Sa
 	for i := range samples {
 		s := &samples[i]
 		process := h.resolver.find(s)
-		if !h.targets.wanted(src, s.PID, process.Identity) {
+		if !h.targets.wanted(src, s, process) {
 			counts.Filtered += s.Count
 			continue
 		}

@@ -242,7 +242,7 @@ func TestShutdownDeadline(t *testing.T) {
 					return nil
 				}
 				r.start(t)
-				time.Sleep(11 * time.Second)
+				time.Sleep(10500 * time.Millisecond) // between two drains
 				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 				defer cancel()
 				begin := time.Now()

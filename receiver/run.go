@@ -72,6 +72,11 @@ func (r *run) start() {
 func (r *run) shutdown(ctx context.Context) error {
 	defer r.cancel()
 	r.health.mute()
+	// First of all, and not behind a drain that is under way: the recording
+	// ends now.
+	if err := r.source.Stop(); err != nil {
+		r.set.Logger.Warn("Sampling was not stopped cleanly.", zap.Error(err))
+	}
 	close(r.stop)
 	select {
 	case <-r.done:
@@ -119,12 +124,9 @@ func (r *run) sample(start time.Time) {
 	}
 }
 
-// finish ends sampling and hands over the last window. The source is released
-// first, so that it is gone even if the pipeline hangs.
+// finish hands over the last window. The source is released first, so that it
+// is gone even if the pipeline hangs.
 func (r *run) finish(w *window.Window) {
-	if err := r.source.Stop(); err != nil {
-		r.set.Logger.Warn("Sampling was not stopped cleanly.", zap.Error(err))
-	}
 	r.drain(w)
 	if err := r.source.Close(); err != nil {
 		r.set.Logger.Warn("Not everything was released.", zap.Error(err))

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flametel/flametel/bpf"
 	"github.com/flametel/flametel/receiver/internal/process"
 	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/window"
@@ -54,7 +55,7 @@ func (t *targets) judges() bool {
 // adds what they start, so looking again until nothing is new misses none.
 func (t *targets) begin(src source.Source) error {
 	for _, pid := range t.cfg.PIDs {
-		if err := src.SetTarget(uint32(pid), true); err != nil {
+		if _, err := add(src, uint32(pid)); err != nil {
 			return err
 		}
 		for found := true; found; {
@@ -64,31 +65,45 @@ func (t *targets) begin(src source.Source) error {
 				return fmt.Errorf("find the children of process %d: %w", pid, err)
 			}
 			for _, child := range family {
-				if keep, _ := src.IsTarget(child); keep {
-					continue
-				}
-				if err := src.SetTarget(child, true); err != nil {
+				added, err := add(src, child)
+				if err != nil {
 					return err
 				}
-				found = true
+				found = found || added
 			}
 		}
 	}
 	return nil
 }
 
-// wanted tells whether samples of a process are to be kept, and the kernel if
-// it asks for the first time.
-func (t *targets) wanted(src source.Source, pid uint32, id *window.Process) bool {
+// add makes a running process a target unless it is one or has just ended.
+func add(src source.Source, pid uint32) (added bool, err error) {
+	ticks, err := process.StartTicks(procRoot, pid)
+	if err != nil {
+		return false, nil // it ended meanwhile: there is nothing to profile
+	}
+	target := bpf.Target{PID: pid, StartTicks: ticks}
+	if keep, _ := src.IsTarget(target); keep {
+		return false, nil
+	}
+	return true, src.SetTarget(target, true)
+}
+
+// wanted tells whether a sample is to be kept, and the kernel if that is asked
+// for the first time.
+func (t *targets) wanted(src source.Source, s *bpf.Sample, p process.Snapshot) bool {
 	if !t.judges() {
 		return true
 	}
-	if keep, known := src.IsTarget(pid); known {
+	target := bpf.TargetOf(s)
+	if keep, known := src.IsTarget(target); known {
 		return keep
 	}
-	keep := t.matches(id)
-	// A full map only means that the question comes again.
-	_ = src.SetTarget(pid, keep)
+	keep := t.matches(p.Identity)
+	if !p.Ended {
+		// A full map only means that the question comes again.
+		_ = src.SetTarget(target, keep)
+	}
 	return keep
 }
 
@@ -125,11 +140,12 @@ func (t *targets) review(r *process.Registry, sources []source.Source) error {
 	}
 	t.reviewed = time.Now()
 	var errs []error
-	r.Each(func(pid uint32, id *window.Process) {
+	r.Each(func(id *window.Process) {
+		target := bpf.TargetOf(&bpf.Sample{PID: uint32(id.PID), StartNanos: id.StartNanos})
 		for _, src := range sources {
-			keep, known := src.IsTarget(pid)
+			keep, known := src.IsTarget(target)
 			if known && !keep && t.matches(id) {
-				errs = append(errs, src.SetTarget(pid, true))
+				errs = append(errs, src.SetTarget(target, true))
 			}
 		}
 	})

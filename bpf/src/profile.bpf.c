@@ -112,7 +112,9 @@ int profile(struct ft_perf_ctx *ctx)
 		st->idle++;
 		return 0;
 	}
-	if (!ft_is_target(pid_tgid >> 32)) {
+	task = (void *)bpf_get_current_task();
+	ft_identify(&key, task, pid_tgid);
+	if (filter_targets && !ft_is_target(key.pid, key.start_ns)) {
 		st->filtered++;
 		return 0;
 	}
@@ -122,8 +124,6 @@ int profile(struct ft_perf_ctx *ctx)
 		return 0;
 	}
 
-	task = (void *)bpf_get_current_task();
-	ft_identify(&key, task, pid_tgid);
 	if (!user_mode) {
 		key.flags |= FT_KERNEL_MODE;
 		if (ft_kernel_stack(s, chunks, ctx, &key))

@@ -13,14 +13,13 @@ const volatile bool filter_targets;
 /* Verdict on processes that the map of targets does not know. */
 const volatile u8 unknown_verdict = FT_KEEP;
 
-static __always_inline bool ft_is_target(u32 pid)
+static __always_inline bool ft_is_target(u32 pid, u64 start_ns)
 {
-	u8 *verdict;
+	struct ft_target *t = bpf_map_lookup_elem(&targets, &pid);
 
-	if (!filter_targets)
-		return true;
-	verdict = bpf_map_lookup_elem(&targets, &pid);
-	return (verdict ? *verdict : unknown_verdict) == FT_KEEP;
+	if (!t || t->start_ticks != start_ns / FT_START_TICK_NS)
+		return unknown_verdict == FT_KEEP;
+	return t->verdict == FT_KEEP;
 }
 
 /* Adds one to the count of key. Returns 0, or the error of the map. */

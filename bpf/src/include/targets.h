@@ -9,19 +9,31 @@
 #include "types.h"
 
 /*
- * Verdicts on processes, keyed by PID (tgid): FT_KEEP or FT_DROP. Written by
- * user space and by the life-cycle programs (targets.bpf.c), which add a child
- * before it runs and delete what has ended. A process that is not in it is
- * judged by unknown_verdict.
+ * Verdicts on processes, keyed by PID (tgid). Written by user space and by the
+ * life-cycle programs (targets.bpf.c), which add a child before it runs and
+ * delete what is gone. A process that is not in it is judged by
+ * unknown_verdict, and so is one that started at another time than the entry
+ * says: PIDs are used again. When full, a child is counted as not followed.
  */
 #define FT_DROP 0
 #define FT_KEEP 1
+
+/* The start of a process as procfs tells it, in hundredths of a second. */
+#define FT_START_TICK_NS 10000000ULL
+
+struct ft_target {
+	u64 start_ticks; /* start_boottime / FT_START_TICK_NS of the leader */
+	u32 verdict;
+	u32 pad;
+};
+_Static_assert(sizeof(struct ft_target) == 16, "ft_target is part of the ABI to Go");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, u32);
-	__type(value, u8);
+	__type(value, struct ft_target);
 } targets SEC(".maps");
 
 #endif

@@ -22,12 +22,6 @@ typedef __s64 s64;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-struct signal_struct {
-	struct {
-		int counter;
-	} live;
-};
-
 struct task_struct {
 	unsigned int flags;
 	int pid;
@@ -35,7 +29,6 @@ struct task_struct {
 	u64 start_boottime; /* since 5.5; real_start_time before */
 	void *stack;
 	struct task_struct *group_leader;
-	struct signal_struct *signal;
 };
 
 #pragma clang attribute pop

@@ -147,6 +147,12 @@ func (b *batch) mmap(ev *bpf.Event) {
 		d = &draft{since: ev.Nanos, mappings: slices.Clone(mappings)}
 		b.changed[p] = d
 	}
+	if replaces(d.mappings, &m) {
+		// Samples of before belong to the file that was there.
+		b.publishOne(p)
+		d = &draft{since: ev.Nanos, mappings: slices.Clone(p.running().image().Mappings)}
+		b.changed[p] = d
+	}
 	d.mappings = insert(d.mappings, m)
 }
 

@@ -20,12 +20,7 @@ func insert(list []symbolize.Mapped, m symbolize.Mapped) []symbolize.Mapped {
 	if m.Limit <= m.Start {
 		return list
 	}
-	from, _ := slices.BinarySearchFunc(list, m.Start, func(e symbolize.Mapped, at addr.Virtual) int {
-		if e.Limit <= at {
-			return -1
-		}
-		return 1
-	})
+	from := firstAbove(list, m.Start)
 	to := from
 	var pieces [3]symbolize.Mapped
 	n := 0
@@ -67,4 +62,25 @@ func holds(list []symbolize.Mapped, m *symbolize.Mapped) bool {
 		return 0
 	})
 	return found && list[i].Limit == m.Limit && list[i].Offset == m.Offset && list[i].Object == m.Object
+}
+
+// replaces tells whether m takes the place of other code in the list.
+func replaces(list []symbolize.Mapped, m *symbolize.Mapped) bool {
+	for i := firstAbove(list, m.Start); i < len(list) && list[i].Start < m.Limit; i++ {
+		if list[i].Object != m.Object {
+			return true
+		}
+	}
+	return false
+}
+
+// firstAbove is the first mapping that ends above an address.
+func firstAbove(list []symbolize.Mapped, at addr.Virtual) int {
+	i, _ := slices.BinarySearchFunc(list, at, func(e symbolize.Mapped, at addr.Virtual) int {
+		if e.Limit <= at {
+			return -1
+		}
+		return 1
+	})
+	return i
 }

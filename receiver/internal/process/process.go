@@ -46,6 +46,13 @@ type version struct {
 // are resolved at the next drain, whose interval is a minute at most.
 const keepVersions = 150e9 // nanoseconds
 
+// Bounds of what is kept of a process that does little else than exec, or
+// unload and load libraries.
+const (
+	maxPrograms = 64
+	maxVersions = 256
+)
+
 // startedAt tells whether this is the process that started at start.
 func (p *Process) startedAt(start uint64) bool {
 	return p.startLow <= start && start <= p.startHigh
@@ -83,6 +90,7 @@ func (p *Process) exec(since uint64, comm string) {
 	for drop+1 < len(p.programs) && p.programs[drop+1].versions[0].since+keepVersions < since {
 		drop++
 	}
+	drop = max(drop, len(p.programs)-maxPrograms)
 	p.programs = slices.Delete(p.programs, 0, drop)
 }
 
@@ -113,6 +121,7 @@ func (g *program) publish(since uint64, mappings []symbolize.Mapped) {
 	for drop+1 < len(g.versions) && g.versions[drop+1].since+keepVersions < since {
 		drop++
 	}
+	drop = max(drop, len(g.versions)-maxVersions)
 	if drop > 0 {
 		// The first version keeps the time of the exec.
 		g.versions[drop].since = g.versions[0].since

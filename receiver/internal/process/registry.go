@@ -58,6 +58,8 @@ type Snapshot struct {
 	Identity *window.Process
 	// Gone tells that the process ended before its mappings could be learnt.
 	Gone bool
+	// Ended tells that its main thread has ended, at least.
+	Ended bool
 }
 
 // Find returns the process that has the PID and started at start
@@ -77,7 +79,12 @@ func (r *Registry) Find(pid uint32, start, at uint64, comm string) Snapshot {
 	if g.comm == "" {
 		g.rename(comm) // better than nothing: the parent was not known either
 	}
-	return Snapshot{Image: g.imageAt(at), Identity: r.identify(p, g), Gone: p.gone}
+	return Snapshot{
+		Image:    g.imageAt(at),
+		Identity: r.identify(p, g),
+		Gone:     p.gone,
+		Ended:    p.leaderExited || p.endedAt != 0,
+	}
 }
 
 func (r *Registry) find(pid uint32, start uint64) *Process {
@@ -247,13 +254,13 @@ func (r *Registry) refresh(since, t uint64) {
 
 // Each calls visit for every process that runs, with what procfs says of it
 // now. Call it from where Find is called: it changes identities too.
-func (r *Registry) Each(visit func(pid uint32, id *window.Process)) {
+func (r *Registry) Each(visit func(id *window.Process)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for pid := range r.byPID {
 		if p := r.current(pid); p != nil {
 			p.running().facts.known = false
-			visit(pid, r.identify(p, p.running()))
+			visit(r.identify(p, p.running()))
 		}
 	}
 }

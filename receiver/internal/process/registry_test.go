@@ -107,6 +107,21 @@ func TestAMappingThatTookThePlaceOfAnother(t *testing.T) {
 	require.Equal(t, []string{"/a", "/second.so"}, paths(r.Find(10, s, base+1500, "")))
 }
 
+// The same in one batch: dlclose and dlopen within milliseconds.
+func TestMappingsThatTookTurns(t *testing.T) {
+	r, _ := registry(t)
+	events := []bpf.Event{fork(base, 10, 1), exec(base+10, 10, "x"), mmap(base+11, 10, 0x1000, "/a")}
+	for i := range uint64(10) {
+		events = append(events, mmap(base+1000+i*100, 10, 0x8000, []string{"/even.so", "/odd.so"}[i%2]))
+	}
+	r.Apply(events)
+	s := start(base)
+	for i := range uint64(10) {
+		want := []string{"/a", []string{"/even.so", "/odd.so"}[i%2]}
+		require.Equal(t, want, paths(r.Find(10, s, base+1000+i*100+50, "")), "turn %d", i)
+	}
+}
+
 func TestPIDThatIsUsedAgain(t *testing.T) {
 	r, _ := registry(t)
 	r.Apply([]bpf.Event{fork(base, 10, 1), exec(base+1, 10, "old"), mmap(base+2, 10, 0x1000, "/old"), exit(base+3, 10)})
@@ -273,6 +288,22 @@ func TestOldVersionsAreDropped(t *testing.T) {
 		r.Apply([]bpf.Event{exec(base+10+i*1e9+5, 10, "y"), mmap(base+10+i*1e9+6, 10, 0x1000, "/y")})
 	}
 	require.Less(t, len(r.current(10).programs), 200)
+}
+
+func TestVersionsAndProgramsAreBounded(t *testing.T) {
+	r, _ := registry(t)
+	r.Apply([]bpf.Event{fork(base, 10, 1), exec(base+1, 10, "x"), mmap(base+2, 10, 0x1000, "/x")})
+	var events []bpf.Event
+	for i := range uint64(5000) {
+		events = append(events, mmap(base+10+i, 10, 0x8000, []string{"/even.so", "/odd.so"}[i%2]))
+	}
+	r.Apply(events)
+	require.Len(t, r.current(10).running().versions, maxVersions)
+	require.Equal(t, []string{"/x", "/odd.so"}, paths(r.Find(10, start(base), base+6000, "")))
+	for i := range uint64(1000) {
+		r.Apply([]bpf.Event{exec(base+10000+i, 10, "y")})
+	}
+	require.Len(t, r.current(10).programs, maxPrograms)
 }
 
 // The real thing: this process, from procfs.

@@ -43,6 +43,16 @@ func readStat(procRoot string, pid uint32) (*stat, error) {
 	return parseStat(text)
 }
 
+// StartTicks is when a process started, CLOCK_BOOTTIME in hundredths of a
+// second.
+func StartTicks(procRoot string, pid uint32) (uint64, error) {
+	st, err := readStat(procRoot, pid)
+	if err != nil {
+		return 0, fmt.Errorf("process %d: %w", pid, err)
+	}
+	return st.ticks, nil
+}
+
 // parseStat reads "pid (comm) state ppid ... flags ...". The name may hold
 // anything, also spaces and parentheses, so the last ')' ends it.
 func parseStat(text []byte) (*stat, error) {

@@ -17,9 +17,10 @@ type Source interface {
 	Values(s *bpf.Sample, dst []int64) []int64
 	// SetTarget keeps or drops the samples of a process, IsTarget tells what
 	// was said of it. Both are for sources that were made to filter.
-	SetTarget(pid uint32, keep bool) error
-	IsTarget(pid uint32) (keep, known bool)
-	// Stop ends sampling, Close releases everything. Both may come twice.
+	SetTarget(t bpf.Target, keep bool) error
+	IsTarget(t bpf.Target) (keep, known bool)
+	// Stop ends sampling, also while Drain runs; Close releases everything.
+	// Both may come twice.
 	Stop()
 	Close() error
 }

@@ -69,19 +69,19 @@ func (s *Source) Values(sample *bpf.Sample, dst []int64) []int64 {
 }
 
 // SetTarget keeps or drops the samples of a process.
-func (s *Source) SetTarget(pid uint32, keep bool) error {
+func (s *Source) SetTarget(t bpf.Target, keep bool) error {
 	if s.sampler == nil {
 		return errNotStarted
 	}
-	return s.sampler.SetTarget(pid, keep)
+	return s.sampler.SetTarget(t, keep)
 }
 
 // IsTarget tells what SetTarget, or the parent, said of a process.
-func (s *Source) IsTarget(pid uint32) (keep, known bool) {
+func (s *Source) IsTarget(t bpf.Target) (keep, known bool) {
 	if s.sampler == nil {
 		return false, false
 	}
-	return s.sampler.IsTarget(pid)
+	return s.sampler.IsTarget(t)
 }
 
 // Stop ends sampling.
