@@ -223,3 +223,21 @@ func TestMapsAreGivenBackForMemory(t *testing.T) {
 	assert.Zero(t, j.s.Stats().CacheBytes)
 	assert.Equal(t, "function1", name(j.at(0x15)), "read again")
 }
+
+func TestRuntimesOfNames(t *testing.T) {
+	t.Parallel()
+	j := newJIT(t)
+	j.write(t, "7f0000000000 10 py::work:/srv/app.py\n7f0000000010 10 py::main:/srv/app.py\nzz zz broken\n"+
+		"7f0000000020 10 JS:~slow /srv/app.js:3:1\n7f0000000030 10 JS:*slow /srv/app.js:3:1\n7f0000000040 10 stub of nobody\n")
+	frames := j.s.User(j.p, []addr.Virtual{base + 5, base + 0x15, base + 0x25, base + 0x35, base + 0x45}, nil)
+	for i, want := range []struct {
+		kind Kind
+		name string
+	}{{KindCPython, "work"}, {KindCPython, "main"}, {KindV8, "slow"}, {KindV8, "slow"}, {KindJIT, "stub of nobody"}} {
+		assert.Equal(t, want.kind, frames[i].Kind, want.name)
+		assert.Equal(t, want.name, name(frames[i]))
+	}
+	assert.NotEqual(t, frames[2].Tier, frames[3].Tier, "one name, two tiers")
+	assert.Empty(t, frames[4].Tier)
+	assert.Equal(t, "/srv/app.py", frames[0].Lines[0].File)
+}

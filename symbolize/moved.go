@@ -52,7 +52,7 @@ func (s *Symbolizer) moved(p *Process, m *Mapped, at addr.Virtual) (o *Object, o
 // findMoved looks for a file that claims m; final is false if a file is not
 // read yet.
 func (s *Symbolizer) findMoved(p *Process, j *jitState, m *Mapped) (t movedText, final bool) {
-	t.limit, final = m.Limit, true
+	t.limit = m.Limit
 	i := 0
 	for i < len(p.Mappings) && p.Mappings[i].Start < m.Start {
 		i++

@@ -43,10 +43,7 @@ type answer struct {
 	goBytes, dwarfBytes int64
 }
 
-var (
-	errNoTable = errors.New("no line table covers it")
-	errSlow    = errors.New("reading its debug information took too long")
-)
+var errSlow = errors.New("reading its debug information took too long")
 
 // lookup reads what is known of an address.
 func (t *tables) lookup(at addr.File) (a answer) {
