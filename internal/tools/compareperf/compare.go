@@ -11,27 +11,30 @@ import (
 	"strings"
 )
 
-// top returns the names with the most samples, at most n, each with at least
-// leastShare of all. Equal ones are in the order of the alphabet.
-func top(counts map[string]float64, total float64, n int) []string {
+// top returns the names with the most samples, at most n. Equal ones are in the
+// order of the alphabet.
+func top(counts map[string]float64, n int) []string {
 	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), strings.Compare(a, b))
 	})
-	names = slices.DeleteFunc(names, func(name string) bool { return counts[name] < leastShare*total })
 	return names[:min(n, len(names))]
 }
 
-// compareFunctions returns a row of the table and which part of perf's top
-// functions is among ours. A function outside our top has a place in it too if
-// its share is the same within the noise: which of two functions with a handful
-// of samples each leads the other says nothing.
+// leading returns those of s's top functions that have at least leastShare: what
+// a handful of samples says of the order of the others is chance.
+func leading(s *summary) []string {
+	return slices.DeleteFunc(top(s.functions, topFunctions), func(name string) bool {
+		return s.functions[name] < leastShare*s.total
+	})
+}
+
+// compareFunctions returns a row of the table and which part of perf's leading
+// functions is among our top ones.
 func compareFunctions(name string, perf, ours *summary) (row []string, overlap float64) {
-	theirTop := top(perf.functions, perf.total, topFunctions)
-	ourTop := top(ours.functions, ours.total, topFunctions)
+	theirTop, ourTop := leading(perf), top(ours.functions, topFunctions)
 	var both int
 	for _, f := range theirTop {
-		same := math.Abs(perf.functions[f]/perf.total-ours.functions[f]/math.Max(1, ours.total)) < noise
-		if same || slices.Contains(ourTop, f) {
+		if slices.Contains(ourTop, f) {
 			both++
 		}
 	}
@@ -40,7 +43,7 @@ func compareFunctions(name string, perf, ours *summary) (row []string, overlap f
 	}
 	return []string{
 		name, fmt.Sprintf("%.0f / %.0f", perf.total, ours.total),
-		shares(theirTop, perf), shares(ourTop, ours), fmt.Sprintf("%.0f %%", 100*overlap),
+		shares(theirTop, perf), shares(leading(ours), ours), fmt.Sprintf("%d of %d", both, len(theirTop)),
 	}, overlap
 }
 
@@ -57,8 +60,10 @@ func shares(names []string, s *summary) string {
 func compareModules(name string, perf, ours *summary) (rows [][]string, worst float64) {
 	names := map[string]bool{}
 	for _, s := range []*summary{perf, ours} {
-		for _, module := range top(s.modules, s.total, len(s.modules)) {
-			names[module] = true
+		for module, n := range s.modules {
+			if n >= leastShare*s.total {
+				names[module] = true
+			}
 		}
 	}
 	for _, module := range slices.Sorted(maps.Keys(names)) {

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -67,15 +68,18 @@ func profileBoth(ctx context.Context, dir string, w workload, duration time.Dura
 	if err != nil {
 		return nil, nil, fmt.Errorf("flametel record: %w\n%s", err, out)
 	}
-	if ours, err = readPprof(mine); err != nil {
+	names := &aliases{}
+	if ours, err = readPprof(mine, names); err != nil {
 		return nil, nil, err
 	}
-	perf, err = readPerf(ctx, data)
+	perf, err = readPerf(ctx, data, names)
 	return perf, ours, err
 }
 
-// readPprof reads what flametel wrote.
-func readPprof(path string) (*summary, error) {
+// readPprof reads what flametel wrote. Of functions inlined into each other it
+// takes the one that has the code, which is the last: perf shows no other. Of its
+// names it takes the one in the symbol table.
+func readPprof(path string, names *aliases) (*summary, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -89,13 +93,14 @@ func readPprof(path string) (*summary, error) {
 	for _, sample := range p.Sample {
 		leaf := sample.Location[0]
 		function, module := "[unknown]", "[unknown]"
-		if len(leaf.Line) > 0 {
-			function = leaf.Line[0].Function.Name
-		}
 		if leaf.Mapping != nil {
 			module = leaf.Mapping.File
 		}
-		s.add(normal(function), base(module), float64(sample.Value[0]))
+		if n := len(leaf.Line); n > 0 {
+			f := leaf.Line[n-1].Function
+			function = names.canonical(module, cmp.Or(f.SystemName, f.Name))
+		}
+		s.add(function, base(module), float64(sample.Value[0]))
 	}
 	return s, nil
 }
@@ -105,15 +110,15 @@ var perfFrame = regexp.MustCompile(`^\s*[0-9a-f]+ (.*) \((.*)\)$`)
 
 // readPerf reads what perf recorded. Samples are blocks of lines, leaf first,
 // with an empty line between them.
-func readPerf(ctx context.Context, path string) (*summary, error) {
-	out, err := exec.CommandContext(ctx, "perf", "script", "--no-inline", "-i", path, "-F", "ip,sym,dso").Output()
+func readPerf(ctx context.Context, path string, names *aliases) (*summary, error) {
+	out, err := exec.CommandContext(ctx, "perf", "script", "--no-inline", "--no-demangle", "-i", path, "-F", "ip,sym,dso").Output()
 	if err != nil {
 		return nil, fmt.Errorf("perf script: %w", err)
 	}
-	return parsePerf(out)
+	return parsePerf(out, names)
 }
 
-func parsePerf(out []byte) (*summary, error) {
+func parsePerf(out []byte, names *aliases) (*summary, error) {
 	s := newSummary()
 	leaf := true
 	lines := bufio.NewScanner(bytes.NewReader(out))
@@ -125,23 +130,11 @@ func parsePerf(out []byte) (*summary, error) {
 		case strings.TrimSpace(line) == "":
 			leaf = true
 		case leaf && match != nil:
-			s.add(normal(match[1]), base(match[2]), 1)
+			s.add(names.canonical(match[2], match[1]), base(match[2]), 1)
 			leaf = false
 		}
 	}
 	return s, lines.Err()
-}
-
-// normal takes from a name what the two profilers write differently and does
-// not say which function it is: arguments, and the marks of folded stacks.
-func normal(name string) string {
-	for _, mark := range []string{"_[k]", "_[j]", "_[i]"} {
-		name = strings.TrimSuffix(name, mark)
-	}
-	if i := strings.IndexByte(name, '('); i > 0 && !strings.HasPrefix(name, "JS:") {
-		name = name[:i]
-	}
-	return name
 }
 
 // base is the name of a module without its folder. perf calls the kernel
