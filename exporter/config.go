@@ -24,7 +24,8 @@ type Config struct {
 	// shutdown.
 	Interval time.Duration `mapstructure:"interval"`
 	// MaxFiles is how many files that match Path are kept; the oldest are
-	// removed. 0 keeps all.
+	// removed, but never those of the interval just written, however many. 0
+	// keeps all.
 	MaxFiles int `mapstructure:"max_files"`
 	// SampleType writes only this type, such as cpu or off_cpu. Empty: all.
 	SampleType string `mapstructure:"sample_type"`
@@ -75,7 +76,7 @@ func (c *Config) validatePath() error {
 		return nil
 	}
 	if c.Path == "" {
-		return errors.New("path: is required, for example profiles/{service}-{type}-{start}.svg")
+		return errors.New("path: is required, for example profiles/{type}-{start}.svg")
 	}
 	if strings.HasSuffix(c.Path, "/") || strings.ContainsRune(c.Path, 0) {
 		return fmt.Errorf("path: %q is not the name of a file", c.Path)
@@ -85,6 +86,9 @@ func (c *Config) validatePath() error {
 }
 
 func (c *Config) validateFormat() error {
+	if c.Path == "" && c.Format == "" {
+		return nil // the path is what is missing
+	}
 	_, err := c.encoding()
 	return err
 }

@@ -47,11 +47,11 @@ func TestValidateNamesTheKey(t *testing.T) {
 		change func(*Config)
 		want   string
 	}{
-		{"no path", func(c *Config) { c.Path = ""; c.Format = "svg" }, "path: is required, for example profiles/{service}-{type}-{start}.svg"},
+		{"no path", func(c *Config) { c.Path = "" }, "path: is required, for example profiles/{type}-{start}.svg"},
 		{"folder", func(c *Config) { c.Path = "profiles/"; c.Format = "svg" }, `path: "profiles/" is not the name of a file`},
 		{"NUL", func(c *Config) { c.Path = "a\x00.svg" }, `path: "a\x00.svg" is not the name of a file`},
 		{"placeholder", func(c *Config) { c.Path = "{pid}.svg" }, "path: {pid} is not one of {service}, {type}, {start}, {host}"},
-		{"open brace", func(c *Config) { c.Path = "{type.svg" }, "path: {type.svg} is not one of {service}, {type}, {start}, {host}"},
+		{"open brace", func(c *Config) { c.Path = "{type.svg" }, `path: "{type.svg" has a { without a }`},
 		{"closing brace", func(c *Config) { c.Path = "type}.svg" }, `path: "type}.svg" has a } without a {`},
 		{"extension", func(c *Config) { c.Path = "a.png" }, `format: is required, as the extension of "a.png" is not one of .svg, .folded, .txt, .pb.gz, .pprof, .speedscope.json, .speedscope`},
 		{"format", func(c *Config) { c.Format = "png" }, `format: "png" is not one of svg, folded, pprof, speedscope`},
@@ -74,7 +74,7 @@ func TestValidateNamesTheKey(t *testing.T) {
 }
 
 func TestValidateReturnsAllProblems(t *testing.T) {
-	err := (&Config{Interval: -1, MaxFiles: -1}).Validate()
+	err := (&Config{Format: "png", Interval: -1, MaxFiles: -1}).Validate()
 	for _, key := range []string{"path:", "format:", "layout:", "interval:", "max_files:", "memory_limit_mib:"} {
 		assert.ErrorContains(t, err, key)
 	}

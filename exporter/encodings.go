@@ -2,6 +2,7 @@ package exporter
 
 import (
 	"io"
+	"path/filepath"
 	"strings"
 
 	"github.com/flametel/flametel/exporter/callgraph"
@@ -72,6 +73,18 @@ func encodingByExtension(path string) *encoding {
 		}
 	}
 	return nil
+}
+
+// extensionOf returns the extension of a path, all of .pb.gz.
+func extensionOf(path string) string {
+	for _, e := range encodings() {
+		for _, ext := range e.extensions {
+			if strings.HasSuffix(path, ext) {
+				return ext
+			}
+		}
+	}
+	return filepath.Ext(path)
 }
 
 func encodingNames() string {

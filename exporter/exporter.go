@@ -93,12 +93,8 @@ func (e *fileExporter) newBuilder() *callgraph.Builder {
 }
 
 func (e *fileExporter) start(_ context.Context, host component.Host) error {
-	if e.template != nil && !isDevice(e.cfg.Path) {
-		// A folder with a placeholder is made when its first file is written.
-		dir := filepath.Dir(e.template.literals[0] + "x")
-		if err := prepareFolder(dir); err != nil {
-			return err
-		}
+	if err := e.prepare(); err != nil {
+		return err
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -112,6 +108,18 @@ func (e *fileExporter) start(_ context.Context, host component.Host) error {
 		go e.run()
 	}
 	return nil
+}
+
+// prepare finds out at start whether files can be written.
+func (e *fileExporter) prepare() error {
+	switch {
+	case e.template == nil:
+		return nil
+	case isDevice(e.cfg.Path):
+		return prepareDevice(e.cfg.Path)
+	}
+	// A folder with a placeholder is made when its first file is written.
+	return prepareFolder(filepath.Dir(e.template.literals[0] + "x"))
 }
 
 // shutdown writes what is left. It may be called without start, and twice.

@@ -172,6 +172,38 @@ func TestTypesNeverShareAFile(t *testing.T) {
 	assert.Equal(t, []string{"p.pb.gz"}, names(t, dir), "a format with room for all types has one file")
 }
 
+// withPeriod sets the period of a message's only profile.
+func withPeriod(p pprofile.Profiles, period int64) pprofile.Profiles {
+	p.ResourceProfiles().At(0).ScopeProfiles().At(0).Profiles().At(0).SetPeriod(period)
+	return p
+}
+
+// A sample at 10 Hz stands for more time than one at 99 Hz.
+func TestPeriodsNeverShareAFile(t *testing.T) {
+	messages := []pprofile.Profiles{
+		withPeriod(oneStack("app", 1, "main"), 1_000_000_000/99), withPeriod(oneStack("app", 2, "main"), 100_000_000),
+		withPeriod(oneStack("app", 4, "main"), 100_000_001), withPeriod(oneStack("app", 8, "main"), 1_000_000_000/99),
+	}
+	for template, want := range map[string]map[string]string{
+		"{type}.folded": {"cpu.folded": "app;main 9\n", "cpu-10Hz.folded": "app;main 2\n", "cpu-cpu-nanoseconds.folded": "app;main 4\n"},
+		"p.folded":      {"p.folded": "app;main 9\n", "p-cpu-10Hz.folded": "app;main 2\n", "p-cpu-cpu-nanoseconds.folded": "app;main 4\n"},
+	} {
+		dir := t.TempDir()
+		export(t, config(filepath.Join(dir, template)), messages...)
+		got := map[string]string{}
+		for _, name := range names(t, dir) {
+			got[name] = string(read(t, filepath.Join(dir, name)))
+		}
+		assert.Equal(t, want, got)
+	}
+
+	dir := t.TempDir()
+	export(t, config(filepath.Join(dir, "p.pb.gz")), append(messages, typed("off_cpu", "nanoseconds", "", "app", 2, "main"))...)
+	assert.Equal(t, []string{"p-cpu-10Hz.pb.gz", "p-cpu-cpu-nanoseconds.pb.gz", "p.pb.gz"}, names(t, dir))
+	total, _ := totals(t, "pprof", read(t, filepath.Join(dir, "p.pb.gz")))
+	assert.Equal(t, int64(9), total, "with off_cpu as a second type")
+}
+
 func TestSampleType(t *testing.T) {
 	dir := t.TempDir()
 	for _, sampleType := range []string{"cpu", "samples"} {
@@ -274,7 +306,7 @@ func TestAccountingReachesTheFile(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "p.svg")
 	export(t, config(path), p)
-	assert.Contains(t, string(read(t, path)), "All 1,234 samples taken were of idle CPUs.")
+	assert.Contains(t, string(read(t, path)), "1,234 samples were taken, all of idle CPUs.")
 }
 
 func TestStartFailsOnAFolderThatCannotBeMade(t *testing.T) {
@@ -292,6 +324,23 @@ func TestStartFailsOnAFolderThatCannotBeWritten(t *testing.T) {
 	err := prepareFolder("/proc/self")
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), "folder /proc/self cannot be written; choose another path or make it writable: ")
+}
+
+func TestStartFailsOnADeviceThatDoesNotExist(t *testing.T) {
+	for _, path := range []string{"/proc/flametel-none.svg", "/proc/{type}.svg", "/dev/flametel-none.svg"} {
+		err := create(t, config(path)).Start(t.Context(), componenttest.NewNopHost())
+		require.Error(t, err)
+		assert.Equal(t, path+" cannot be written, and no file can be made there; choose another path: no such file or directory", err.Error())
+	}
+}
+
+func TestSharedMemoryHoldsOrdinaryFiles(t *testing.T) {
+	dir, err := os.MkdirTemp("/dev/shm", "flametel-test-")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	path := filepath.Join(dir, "p.folded")
+	export(t, config(path), oneStack("app", 1, "main"))
+	assert.Equal(t, "app;main 1\n", string(read(t, path)))
 }
 
 func TestFailedWritesAreReportedOnceAndSoIsRecovery(t *testing.T) {

@@ -24,9 +24,19 @@ const tempPattern = ".flametel-*.tmp"
 
 // isDevice reports whether a path names something that is written in place:
 // replacing /dev/stdout or /dev/null by a file would harm the whole system.
+// Below /dev/shm there are ordinary files.
 func isDevice(path string) bool {
 	clean := filepath.Clean(path)
-	return strings.HasPrefix(clean, "/dev/") || strings.HasPrefix(clean, "/proc/")
+	return strings.HasPrefix(clean, "/dev/") && !strings.HasPrefix(clean, "/dev/shm/") || strings.HasPrefix(clean, "/proc/")
+}
+
+// prepareDevice proves that a device can be written: none can be made.
+func prepareDevice(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("%s cannot be written, and no file can be made there; choose another path: %w", path, reason(err))
+	}
+	return f.Close()
 }
 
 // prepareFolder makes the folder of a path if it is missing, and proves that a

@@ -17,9 +17,10 @@ type ownFile struct {
 }
 
 // removeOldest removes the oldest files that the template makes, until at most
-// max are left. Nothing else is touched: no folder, no link, no file whose name
-// differs from the template by a character.
-func removeOldest(t *template, max int) error {
+// max are left. The fresh ones are counted, but stay even if they alone are
+// more. Nothing else is touched: no folder, no link, no file whose name differs
+// from the template by a character.
+func removeOldest(t *template, max int, fresh map[string]bool) error {
 	files, err := t.files()
 	if err != nil || len(files) <= max {
 		return err
@@ -27,8 +28,10 @@ func removeOldest(t *template, max int) error {
 	slices.SortFunc(files, func(a, b ownFile) int {
 		return cmp.Or(a.time.Compare(b.time), cmp.Compare(a.path, b.path))
 	})
+	excess := len(files) - max
+	files = slices.DeleteFunc(files, func(f ownFile) bool { return fresh[f.path] })
 	var errs []error
-	for _, f := range files[:len(files)-max] {
+	for _, f := range files[:min(excess, len(files))] {
 		if err := os.Remove(f.path); err != nil && !os.IsNotExist(err) {
 			errs = append(errs, err)
 		}
@@ -64,6 +67,10 @@ func (t *template) glob() string {
 	parts := make([]string, len(t.literals))
 	for i, literal := range t.literals {
 		parts[i] = quote.Replace(literal)
+	}
+	if t.suffixed() {
+		stem, ext := t.lastLiteral()
+		parts[len(parts)-1] = quote.Replace(stem) + "*" + quote.Replace(ext)
 	}
 	return strings.Join(parts, "*")
 }

@@ -3,11 +3,17 @@ package exporter
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/component/componenttest"
+	"go.opentelemetry.io/collector/exporter/exportertest"
+
+	"github.com/flametel/flametel/exporter/internal/metadata"
+	"github.com/flametel/flametel/exporter/internal/stackgen"
 )
 
 func TestRemoveOldestTouchesOnlyItsOwnFiles(t *testing.T) {
@@ -34,10 +40,10 @@ func TestRemoveOldestTouchesOnlyItsOwnFiles(t *testing.T) {
 	link := filepath.Join(dir, "l-20260102T030405Z.svg")
 	require.NoError(t, os.Symlink(filepath.Join(dir, "notes.svg"), link))
 
-	require.NoError(t, removeOldest(tmpl, 2))
+	require.NoError(t, removeOldest(tmpl, 2, nil))
 	want := append(others, "c-d-20260102T030405Z.svg", "e-20260102T030405Z.svg", filepath.Base(folder), filepath.Base(link))
 	assert.ElementsMatch(t, want, names(t, dir))
-	require.NoError(t, removeOldest(tmpl, 2))
+	require.NoError(t, removeOldest(tmpl, 2, nil))
 	assert.ElementsMatch(t, want, names(t, dir))
 }
 
@@ -52,7 +58,7 @@ func TestRemoveOldestInFolderWithPlaceholder(t *testing.T) {
 		at := time.Now().Add(time.Duration(i-10) * time.Hour)
 		require.NoError(t, os.Chtimes(path, at, at))
 	}
-	require.NoError(t, removeOldest(tmpl, 1))
+	require.NoError(t, removeOldest(tmpl, 1, nil))
 	assert.Empty(t, names(t, filepath.Join(dir, "a")))
 	assert.Empty(t, names(t, filepath.Join(dir, "b")))
 	assert.Len(t, names(t, filepath.Join(dir, "c")), 1)
@@ -68,4 +74,44 @@ func TestMaxFiles(t *testing.T) {
 	}
 	export(t, config(filepath.Join(dir, "{service}-{type}.folded"), func(c *Config) { c.MaxFiles = 2 }), oneStack("app", 1, "main"))
 	assert.Equal(t, []string{"app-cpu.folded", "sd-cpu.folded"}, names(t, dir))
+}
+
+// An interval may need more files than are kept; each of them is wanted.
+func TestMaxFilesNeverRemovesTheIntervalJustWritten(t *testing.T) {
+	dir := t.TempDir()
+	e, err := newFileExporter(config(filepath.Join(dir, "{service}-{type}-{start}.folded"), func(c *Config) {
+		c.Interval, c.MaxFiles = time.Hour, 2
+	}), exportertest.NewNopSettings(metadata.Type))
+	require.NoError(t, err)
+	now := stackgen.Start()
+	e.now = func() time.Time { return now }
+	require.NoError(t, e.start(t.Context(), componenttest.NewNopHost()))
+	for _, services := range [][]string{{"a", "b", "c"}, {"d", "e", "f", "g"}, {"h"}} {
+		for _, service := range services {
+			require.NoError(t, e.consume(t.Context(), oneStack(service, 1, "main")))
+		}
+		now = now.Add(time.Hour)
+		require.NoError(t, e.write(false))
+		left := names(t, dir)
+		require.Len(t, left, max(2, len(services)))
+		for _, service := range services {
+			assert.Contains(t, strings.Join(left, " "), service+"-cpu-")
+		}
+	}
+	require.NoError(t, e.shutdown(t.Context()))
+}
+
+// A second type has a file of its own, which is removed in its turn as well.
+func TestMaxFilesCountsFilesWithTheTypeAtTheEnd(t *testing.T) {
+	dir := t.TempDir()
+	tmpl, err := parseTemplate(filepath.Join(dir, "{start}.svg"))
+	require.NoError(t, err)
+	for i, name := range []string{"20260102T030405Z-off_cpu.svg", "20260102T030405Z.svg", "notes-20260102T030405Z.svg"} {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+		at := time.Now().Add(time.Duration(i-10) * time.Hour)
+		require.NoError(t, os.Chtimes(path, at, at))
+	}
+	require.NoError(t, removeOldest(tmpl, 1, nil))
+	assert.Equal(t, []string{"20260102T030405Z.svg", "notes-20260102T030405Z.svg"}, names(t, dir))
 }

@@ -50,7 +50,10 @@ func parseTemplate(path string) (*template, error) {
 			return t, nil
 		}
 		name, after, found := strings.Cut(after, "}")
-		if !found || !slices.Contains(placeholders(), name) {
+		if !found {
+			return nil, fmt.Errorf("path: %q has a { without a }", path)
+		}
+		if !slices.Contains(placeholders(), name) {
 			return nil, fmt.Errorf("path: {%s} is not one of {%s}", name, strings.Join(placeholders(), "}, {"))
 		}
 		t.places = append(t.places, name)
@@ -67,15 +70,27 @@ type values struct {
 }
 
 // path returns the path of a file.
-func (t *template) path(v values) string {
+func (t *template) path(v values) string { return t.pathWith(v, "") }
+
+// pathWith returns the path of a file that has text before its extension.
+func (t *template) pathWith(v values, text string) string {
 	var b strings.Builder
-	for i, literal := range t.literals {
-		b.WriteString(literal)
-		if i < len(t.places) {
-			b.WriteString(v.of(t.places[i]))
-		}
+	for i, place := range t.places {
+		b.WriteString(t.literals[i])
+		b.WriteString(v.of(place))
 	}
+	stem, ext := t.lastLiteral()
+	b.WriteString(stem)
+	b.WriteString(text)
+	b.WriteString(ext)
 	return b.String()
+}
+
+// lastLiteral is the last literal text, cut before the extension.
+func (t *template) lastLiteral() (stem, ext string) {
+	last := t.literals[len(t.literals)-1]
+	ext = extensionOf(last)
+	return strings.TrimSuffix(last, ext), ext
 }
 
 func (v values) of(place string) string {
@@ -124,19 +139,27 @@ const (
 	startPattern = `[0-9]{8}T[0-9]{6}Z`
 )
 
-// pattern returns a regular expression that matches the base names of the files
-// this template makes, and nothing that merely resembles them.
+// pattern returns a regular expression that matches the paths of the files this
+// template makes, and nothing that merely resembles them.
 func (t *template) pattern() *regexp.Regexp {
 	var b strings.Builder
-	for i, literal := range t.literals {
-		b.WriteString(regexp.QuoteMeta(literal))
-		if i < len(t.places) {
-			if t.places[i] == placeStart {
-				b.WriteString(startPattern)
-			} else {
-				b.WriteString(valuePattern)
-			}
+	for i, place := range t.places {
+		b.WriteString(regexp.QuoteMeta(t.literals[i]))
+		if place == placeStart {
+			b.WriteString(startPattern)
+		} else {
+			b.WriteString(valuePattern)
 		}
 	}
+	stem, ext := t.lastLiteral()
+	b.WriteString(regexp.QuoteMeta(stem))
+	if t.suffixed() {
+		b.WriteString(`(-` + valuePattern + `)?`)
+	}
+	b.WriteString(regexp.QuoteMeta(ext))
 	return regexp.MustCompile(`^` + b.String() + `$`)
 }
+
+// suffixed reports whether each interval may leave files with a type before
+// their extension. Without a start the same few are written again.
+func (t *template) suffixed() bool { return t.has(placeStart) && !t.has(placeType) }

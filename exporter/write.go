@@ -3,8 +3,9 @@ package exporter
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
-	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,16 +61,18 @@ func (e *fileExporter) write(final bool) error {
 		return e.writeStdout(graphs)
 	}
 	var errs []error
+	fresh := map[string]bool{}
 	for _, out := range e.outputs(graphs, began) {
-		errs = append(errs, e.writeOne(out))
+		fresh[out.path] = true
+		errs = append(errs, e.writeOne(out, final))
 	}
 	if e.cfg.MaxFiles > 0 && !isDevice(e.cfg.Path) {
-		errs = append(errs, removeOldest(e.template, e.cfg.MaxFiles))
+		errs = append(errs, removeOldest(e.template, e.cfg.MaxFiles, fresh))
 	}
 	return errors.Join(errs...)
 }
 
-func (e *fileExporter) writeOne(out output) error {
+func (e *fileExporter) writeOne(out output, final bool) error {
 	began := time.Now()
 	err := writeFile(out.path, func(w io.Writer) error {
 		return e.encoding.encode(w, out.graphs, e.cfg)
@@ -77,11 +80,28 @@ func (e *fileExporter) writeOne(out output) error {
 	ctx := context.Background()
 	if err != nil {
 		e.metrics.FlamegraphFilesFailed.Add(ctx, 1)
+		if e.cfg.Interval > 0 || final { // else the next file holds the same again
+			err = e.lose(out.graphs, err)
+		}
 		return err
 	}
 	e.metrics.FlamegraphFilesWritten.Add(ctx, 1)
 	e.metrics.FlamegraphWriteDuration.Record(ctx, time.Since(began).Seconds())
 	return nil
+}
+
+// lose counts the samples that could not be written and adds their number to
+// the error.
+func (e *fileExporter) lose(graphs []*callgraph.Graph, err error) error {
+	var n int64
+	for _, g := range graphs {
+		n += g.Samples()
+	}
+	if n == 0 {
+		return err
+	}
+	e.metrics.FlamegraphSamplesLost.Add(context.Background(), n)
+	return fmt.Errorf("%w; samples lost: %d", err, n)
 }
 
 // writeStdout writes all graphs if the format has room for them, else the first.
@@ -91,9 +111,13 @@ func (e *fileExporter) writeStdout(graphs []*callgraph.Graph) error {
 			zap.String("written", graphs[0].Name()), zap.Int("left_out", len(graphs)-1))
 		graphs = graphs[:1]
 	}
-	return fill(e.stdout, func(w io.Writer) error {
+	err := fill(e.stdout, func(w io.Writer) error {
 		return e.encoding.encode(w, graphs, e.cfg)
 	})
+	if err != nil {
+		return e.lose(graphs, err)
+	}
+	return nil
 }
 
 // selected returns the graphs of the configured sample type.
@@ -131,16 +155,15 @@ func (e *fileExporter) outputs(graphs []*callgraph.Graph, began time.Time) []out
 	byPath := map[string]int{}
 	for _, g := range graphs {
 		key := parseGroup(g.Group)
-		path := e.template.path(values{
-			service: key.service, host: key.host, sampleType: g.Name(), start: began,
-		})
+		v := values{service: key.service, host: key.host, sampleType: g.Name(), start: began}
+		path := e.template.path(v)
 		i, taken := byPath[path]
-		if taken && e.encoding.severalTypes {
+		if taken && e.encoding.severalTypes && !hasType(outs[i].graphs, g) {
 			outs[i].graphs = append(outs[i].graphs, g)
 			continue
 		}
 		if taken {
-			path = freePath(byPath, path, g)
+			path = e.freePath(byPath, v, g, outs[i].graphs[0])
 		}
 		byPath[path] = len(outs)
 		outs = append(outs, output{path, []*callgraph.Graph{g}})
@@ -148,18 +171,52 @@ func (e *fileExporter) outputs(graphs []*callgraph.Graph, began time.Time) []out
 	return outs
 }
 
-// freePath tells the files of two sample types apart when the template does
-// not: -type, or if that is taken -type-unit, goes before the extension.
-func freePath(taken map[string]int, path string, g *callgraph.Graph) string {
-	ext := filepath.Ext(path)
-	stem := strings.TrimSuffix(path, ext)
-	name := safeValue(g.Name())
-	for _, suffix := range []string{name, name + "-" + safeValue(g.SampleType.Unit)} {
-		p := stem + "-" + suffix + ext
-		if _, exists := taken[p]; !exists {
-			return p
+// hasType reports whether a file holds a graph of the same type, which then has
+// another period. A reader of the file could not tell the two apart.
+func hasType(graphs []*callgraph.Graph, g *callgraph.Graph) bool {
+	return slices.ContainsFunc(graphs, func(h *callgraph.Graph) bool {
+		return h.SampleType == g.SampleType && h.PeriodType == g.PeriodType
+	})
+}
+
+// freePath tells the files of two graphs apart when the template does not: what
+// differs goes to where the type stands, else before the extension.
+func (e *fileExporter) freePath(taken map[string]int, v values, g, other *callgraph.Graph) string {
+	path := ""
+	for _, text := range differences(g, other) {
+		if e.template.has(placeType) {
+			v.sampleType = text
+			path = e.template.path(v)
+		} else {
+			path = e.template.pathWith(v, "-"+safeValue(text))
+		}
+		if _, exists := taken[path]; !exists {
+			break
 		}
 	}
-	// Types that agree in name and unit differ in what their period measures.
-	return stem + "-" + name + "-" + safeValue(g.PeriodType.Type+" "+g.PeriodType.Unit) + ext
+	return path
+}
+
+// differences are texts that tell a graph from another of the same group, the
+// shortest first. The last one tells it from all.
+func differences(g, other *callgraph.Graph) []string {
+	name := g.Name()
+	texts := []string{name}
+	if g.SampleType.Unit != other.SampleType.Unit {
+		texts = append(texts, name+"-"+g.SampleType.Unit)
+	} else if name == other.Name() && g.Period != other.Period {
+		texts = []string{name + "-" + periodText(g)}
+	}
+	period := g.PeriodType
+	return append(texts,
+		name+"-"+period.Type+"-"+period.Unit,
+		fmt.Sprintf("%s-%s-%s-%s-%s-%d", name, g.SampleType.Type, g.SampleType.Unit, period.Type, period.Unit, g.Period))
+}
+
+// periodText is how often samples of a graph were taken, or how far apart: 99Hz.
+func periodText(g *callgraph.Graph) string {
+	if g.PeriodType.Unit == "nanoseconds" && g.Period > 0 {
+		return fmt.Sprintf("%.4gHz", 1e9/float64(g.Period))
+	}
+	return fmt.Sprintf("%d%s", g.Period, g.PeriodType.Unit)
 }

@@ -52,8 +52,12 @@ type Builder struct {
 	accounts map[accountKey]*account
 }
 
+// typeKey is what the values of a graph have in common. Samples that stand for
+// different periods are not to be added: one taken at 10 Hz weighs as much time
+// as ten taken at 100 Hz.
 type typeKey struct {
 	sample, period ValueType
+	length         int64 // of a period
 }
 
 type graphKey struct {
@@ -69,7 +73,7 @@ type accountKey struct {
 // building is a graph being filled.
 type building struct {
 	*Merger
-	period  int64
+	records int64 // samples added, each as one, whatever it counts
 	span    span
 	hosts   map[string]bool
 	notKept int64
@@ -142,7 +146,7 @@ func duration(prof pprofile.Profile) time.Duration {
 }
 
 // graph returns the graph of a key, making it if need be.
-func (b *Builder) graph(key graphKey, period int64) *building {
+func (b *Builder) graph(key graphKey) *building {
 	g := b.graphs[key]
 	if g == nil && len(b.graphs) >= maxGraphs {
 		key.group = groupOther
@@ -152,11 +156,8 @@ func (b *Builder) graph(key graphKey, period int64) *building {
 		g = b.graphs[key]
 	}
 	if g == nil {
-		g = &building{Merger: newMerger(b.frames, 1), hosts: map[string]bool{}, period: period}
+		g = &building{Merger: newMerger(b.frames, 1), hosts: map[string]bool{}}
 		b.graphs[key] = g
-	}
-	if g.period != period {
-		g.period = 0
 	}
 	return g
 }
@@ -211,14 +212,15 @@ func compareGraphs(g, h *Graph) int {
 		cmp.Compare(g.SampleType.Type, h.SampleType.Type),
 		cmp.Compare(g.PeriodType.Type, h.PeriodType.Type),
 		cmp.Compare(g.PeriodType.Unit, h.PeriodType.Unit),
+		cmp.Compare(g.Period, h.Period),
 	)
 }
 
 func (b *Builder) finish(key graphKey, building *building) *Graph {
 	g := building.Graph()
 	g.Group = key.group
-	g.SampleType, g.PeriodType, g.Period = key.sample, key.period, building.period
-	g.Meta.NotKept, g.Meta.Invalid = building.notKept, building.invalid
+	g.SampleType, g.PeriodType, g.Period = key.sample, key.period, key.length
+	g.Meta.NotKept, g.Meta.Invalid, g.Meta.Records = building.notKept, building.invalid, building.records
 	times := building.span
 	for _, host := range slices.Sorted(maps.Keys(building.hosts)) {
 		if host != "" {

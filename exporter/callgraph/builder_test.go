@@ -445,15 +445,40 @@ func TestBuilderGoesOn(t *testing.T) {
 	assert.Equal(t, int64(5), first.Total(0), "a graph does not change any more")
 }
 
-func TestPeriodThatDiffersIsUnknown(t *testing.T) {
+// One sample at 10 Hz stands for ten at 100 Hz, so they are not added up.
+func TestPeriodsAreKeptApart(t *testing.T) {
 	m := newMessage()
 	stack := m.stack(m.location(0, 1, m.function("f")))
-	p := m.profile("a")
-	p.SetPeriod(10)
-	m.sample(p, stack, 1)
-	assert.Equal(t, int64(10), one(t, m.Profiles, callgraph.Options{}).Period)
-	q := m.profile("b")
-	q.SetPeriod(20)
-	m.sample(q, stack, 1)
-	assert.Zero(t, one(t, m.Profiles, callgraph.Options{}).Period)
+	for i, period := range []int64{20, 10, 20} {
+		p := m.profile("a")
+		p.SetPeriod(period)
+		m.sample(p, stack, int64(1+i))
+	}
+	m.accounting("h", map[string]any{"flametel.samples.taken": int64(9)}).SetPeriod(10)
+	b := callgraph.NewBuilder(callgraph.Options{})
+	b.Add(m.Profiles)
+	graphs := b.Graphs()
+	require.Len(t, graphs, 2)
+	assert.Equal(t, []int64{10, 2}, []int64{graphs[0].Period, graphs[0].Total(0)})
+	assert.Equal(t, []int64{20, 4}, []int64{graphs[1].Period, graphs[1].Total(0)})
+	require.NotNil(t, graphs[0].Meta.Accounting)
+	assert.Equal(t, int64(9), graphs[0].Meta.Accounting.Taken)
+	assert.Nil(t, graphs[1].Meta.Accounting, "the other profiler did not account for itself")
+}
+
+func TestSamplesAreCountedWhateverTheirUnit(t *testing.T) {
+	m := newMessage()
+	stack := m.stack(m.location(0, 1, m.function("f")))
+	cpu := m.profile("a")
+	m.sample(cpu, stack, 5)
+	m.sample(cpu, stack, 6)
+	off := m.typed("a", "off_cpu", "nanoseconds", "off_cpu", "nanoseconds")
+	m.sample(off, stack, 1_000_000)
+	m.sample(off, stack, 2_000_000)
+	b := callgraph.NewBuilder(callgraph.Options{})
+	b.Add(m.Profiles)
+	graphs := b.Graphs()
+	require.Len(t, graphs, 2)
+	assert.Equal(t, int64(11), graphs[0].Samples())
+	assert.Equal(t, int64(2), graphs[1].Samples())
 }

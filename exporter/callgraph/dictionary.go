@@ -42,7 +42,7 @@ func (d *dictionary) valueType(v pprofile.ValueType) ValueType {
 }
 
 func (d *dictionary) typeKey(prof pprofile.Profile) typeKey {
-	return typeKey{sample: d.valueType(prof.SampleType()), period: d.valueType(prof.PeriodType())}
+	return typeKey{d.valueType(prof.SampleType()), d.valueType(prof.PeriodType()), prof.Period()}
 }
 
 // attribute returns the value of the first attribute with a key.
@@ -145,7 +145,7 @@ func (d *dictionary) unnamed(loc pprofile.Location, m *Mapping, frameType string
 	if m != nil {
 		f.Module = m.File
 	}
-	if kindOf(frameType, f.Module) == Kernel {
+	if KindOf(frameType, f.Module) == Kernel {
 		f.Kind = Kernel
 	}
 	return d.frames.intern(d.place(f, loc, m, 0))
@@ -169,7 +169,7 @@ func (d *dictionary) line(loc pprofile.Location, line pprofile.Line, m *Mapping,
 	if m != nil {
 		f.Module = m.File
 	}
-	f.Kind = kindOf(frameType, f.Module)
+	f.Kind = KindOf(frameType, f.Module)
 	if IsPlaceholder(f.Name) && f.Kind != Kernel {
 		f.Kind = Unknown
 	}

@@ -21,7 +21,7 @@ type Graph struct {
 	// Group is what Options.Group returned for the resources in this graph.
 	Group string
 	// SampleType says what the weights count. PeriodType and Period say how far
-	// apart two samples are, as in OTLP; Period is 0 if unknown or not uniform.
+	// apart two samples are, as in OTLP; Period is 0 if unknown.
 	SampleType ValueType
 	PeriodType ValueType
 	Period     int64
@@ -53,6 +53,15 @@ func (g *Graph) Total(weight int) int64 {
 		sum += v
 	}
 	return sum
+}
+
+// Samples is how many samples the graph stands for: its total if that is a
+// count, else how many were added.
+func (g *Graph) Samples() int64 {
+	if g.SampleType.Unit == "count" {
+		return g.Total(0)
+	}
+	return g.Meta.Records
 }
 
 // Totals returns, for each node, its own weight and that of all descendants.

@@ -34,9 +34,9 @@ func (k Kind) IsCode() bool { return k < Process }
 // has a kind of its own, and every other value is a runtime's.
 var aheadOfTime = map[string]bool{"native": true, "go": true, "rust": true}
 
-// kindOf derives the kind of a named frame from its frame type and, when a
+// KindOf derives the kind of a named frame from its frame type and, when a
 // source gives none, from the file name of its mapping.
-func kindOf(frameType, module string) Kind {
+func KindOf(frameType, module string) Kind {
 	switch {
 	case frameType == "kernel":
 		return Kernel

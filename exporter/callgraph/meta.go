@@ -25,6 +25,8 @@ type Meta struct {
 	// Invalid counts samples that add nothing because they are malformed: no
 	// value and no timestamp, or a negative value.
 	Invalid int64
+	// Records is the number of samples added, each as one, whatever it counts.
+	Records int64
 }
 
 // Accounting adds up what the profiler took and lost. All figures are samples,

@@ -50,7 +50,7 @@ func (a *adder) addProfile(prof pprofile.Profile) {
 	if samples.Len() == 0 {
 		return
 	}
-	g := a.graph(graphKey{a.group, a.dict.typeKey(prof)}, prof.Period())
+	g := a.graph(graphKey{a.group, a.dict.typeKey(prof)})
 	if len(g.hosts) < maxGraphs {
 		g.hosts[a.host] = true
 	}
@@ -62,6 +62,7 @@ func (a *adder) addProfile(prof pprofile.Profile) {
 			continue
 		}
 		if v > 0 {
+			g.records++
 			a.addSample(g, s, v)
 		}
 	}

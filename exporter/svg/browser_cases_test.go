@@ -414,6 +414,13 @@ func testEmpty(t *testing.T, b *browser) {
 	tb := b.tab(t)
 	tb.run(chromedp.Navigate("file://" + fileOf(t, "", svg.Options{})))
 	assert.Contains(t, eval[string](tb, `document.documentElement.textContent`), "No samples")
+	for _, width := range []int64{1200, 1700} {
+		tb.run(chromedp.EmulateViewport(width, 900))
+		tb.waitFor(`(() => {
+			const box = [...document.querySelectorAll('text')].find(e => e.textContent === 'No samples').getBoundingClientRect();
+			return Math.abs(box.left + box.right - innerWidth) < 4;
+		})()`)
+	}
 	assert.Zero(t, eval[int](tb, `document.querySelectorAll('[role=button]').length`))
 }
 

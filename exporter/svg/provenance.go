@@ -108,23 +108,36 @@ func warnings(g *callgraph.Graph, weight int, u unit) []string {
 // reason says why there are no samples.
 func reason(g *callgraph.Graph) string {
 	a := g.Meta.Accounting
-	switch {
-	case a == nil:
+	if a == nil {
 		return "The source sent no samples."
+	}
+	if d := g.Meta.Duration; d > 0 && a.FrequencyAsked > 0 && a.Lost == 0 && d.Seconds()*a.FrequencyAsked < 1 {
+		return fmt.Sprintf("The recording of %.2g s was shorter than one sampling period of %.2g s.", d.Seconds(), 1/a.FrequencyAsked)
+	}
+	taken := fmt.Sprintf("%s samples were taken, ", grouped(a.Taken))
+	if a.Taken == 1 {
+		taken = "1 sample was taken, "
+	}
+	switch {
 	case a.Taken == 0:
-		return "The profiler took no samples in this time."
+		return "No samples were taken in this time."
 	case a.Idle == a.Taken:
-		return fmt.Sprintf("All %s samples taken were of idle CPUs.", grouped(a.Taken))
+		return taken + "all of idle CPUs."
+	case a.Lost == 0 && a.Filtered > 0 && a.Idle+a.Filtered == a.Taken:
+		if a.Idle > 0 {
+			return taken + fmt.Sprintf("none of the processes asked for: %s of others, %s of idle CPUs.", grouped(a.Filtered), grouped(a.Idle))
+		}
+		return taken + "none of the processes asked for."
 	}
 	parts := nonEmpty([]string{
-		counted("idle", a.Idle),
+		counted("of idle CPUs", a.Idle),
 		counted("of processes not asked for", a.Filtered),
 		counted("lost", a.Lost),
 	})
 	if len(parts) == 0 {
-		return fmt.Sprintf("%s samples were taken, but none arrived.", grouped(a.Taken))
+		return taken + "but none arrived."
 	}
-	text := fmt.Sprintf("Of %s samples taken, %s.", grouped(a.Taken), strings.Join(parts, ", "))
+	text := taken + "none could be kept: " + strings.Join(parts, ", ") + "."
 	for _, l := range a.LostBy {
 		text += fmt.Sprintf(" Lost by %s: %s.", display(l.Cause), grouped(l.Count))
 	}

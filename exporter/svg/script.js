@@ -106,7 +106,13 @@
     return; // not readable: the static layer is all there is
   }
   const all = nodes.total[0];
-  if (!(all > 0)) return;
+  if (!(all > 0)) {
+    if (standalone) {
+      addEventListener('resize', center);
+      center();
+    }
+    return;
+  }
   const geo = meta.geometry;
 
   // ---- Text --------------------------------------------------------------
@@ -546,9 +552,22 @@
     });
   }
 
+  // windowWidth is how wide the picture can be where it is not part of a page.
+  function windowWidth() {
+    return Math.max(640, svg.clientWidth && document.documentElement.clientWidth || innerWidth);
+  }
+
+  // center makes a picture without frames as wide as the window, as its text
+  // stands in the middle.
+  function center() {
+    const w = windowWidth();
+    svg.setAttribute('viewBox', '0 0 ' + w + ' ' + svg.viewBox.baseVal.height);
+    svg.setAttribute('width', w);
+  }
+
   // fill makes the picture as wide as the window.
   function fill() {
-    if (standalone) width = Math.max(640, svg.clientWidth && document.documentElement.clientWidth || innerWidth);
+    if (standalone) width = windowWidth();
     place();
     draw();
   }

@@ -272,21 +272,27 @@ func TestEmptyGraphsGiveTheReason(t *testing.T) {
 		want       string
 	}{
 		{"unknown", nil, "The source sent no samples."},
-		{"nothing taken", &callgraph.Accounting{}, "The profiler took no samples in this time."},
-		{"idle", &callgraph.Accounting{Taken: 2970, Idle: 2970}, "All 2,970 samples taken were of idle CPUs."},
+		{"nothing taken", &callgraph.Accounting{FrequencyAsked: 1}, "No samples were taken in this time."},
+		{"too short", &callgraph.Accounting{FrequencyAsked: 0.4}, "The recording of 2 s was shorter than one sampling period of 2.5 s."},
+		{"idle", &callgraph.Accounting{Taken: 2970, Idle: 2970}, "2,970 samples were taken, all of idle CPUs."},
+		{"one", &callgraph.Accounting{Taken: 1, Idle: 1}, "1 sample was taken, all of idle CPUs."},
+		{"filtered", &callgraph.Accounting{Taken: 198, Filtered: 198}, "198 samples were taken, none of the processes asked for."},
+		{"filtered and idle", &callgraph.Accounting{Taken: 198, Filtered: 98, Idle: 100},
+			"198 samples were taken, none of the processes asked for: 98 of others, 100 of idle CPUs."},
 		{"filtered and lost", &callgraph.Accounting{
 			Taken: 100, Idle: 50, Filtered: 45, Lost: 5,
 			LostBy: []callgraph.Loss{{Cause: "stacks_full", Count: 5}},
-		}, "Of 100 samples taken, 50 idle, 45 of processes not asked for, 5 lost. Lost by stacks_full: 5."},
+		}, "100 samples were taken, none could be kept: 50 of idle CPUs, 45 of processes not asked for, 5 lost. Lost by stacks_full: 5."},
 		{"gone", &callgraph.Accounting{Taken: 7, Kept: 7}, "7 samples were taken, but none arrived."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			g := callgraph.NewMerger(1).Graph()
-			g.Meta.Accounting = tt.accounting
+			g.Meta.Accounting, g.Meta.Duration = tt.accounting, 2*time.Second
 			file := render(t, g, svg.Options{})
 			parseXML(t, file)
-			assert.Contains(t, file, "No samples")
+			assert.Equal(t, 2, strings.Count(file, `<text x="50%"`), "in the middle, however wide")
+			assert.Contains(t, file, ">No samples<")
 			assert.Contains(t, file, tt.want)
 		})
 	}

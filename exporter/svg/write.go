@@ -179,8 +179,8 @@ func (d *drawing) legend() {
 
 func (d *drawing) noSamples() {
 	y := d.top() + emptyHeight/2
-	d.printf(`<g text-anchor="middle"><text x="%d" y="%d" font-size="22" font-weight="600">No samples</text>`, width/2, y)
-	d.printf(`<text x="%d" y="%d" font-size="14" fill="#3a424c">%s</text></g>`+"\n", width/2, y+26, escape(reason(d.Graph)))
+	d.printf(`<g text-anchor="middle"><text x="50%%" y="%d" font-size="22" font-weight="600">No samples</text>`, y)
+	d.printf(`<text x="50%%" y="%d" font-size="14" fill="#3a424c">%s</text></g>`+"\n", y+26, escape(reason(d.Graph)))
 }
 
 // foot says what is not drawn.

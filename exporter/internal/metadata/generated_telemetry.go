@@ -28,6 +28,7 @@ type TelemetryBuilder struct {
 	registrations           []metric.Registration
 	FlamegraphFilesFailed   metric.Int64Counter
 	FlamegraphFilesWritten  metric.Int64Counter
+	FlamegraphSamplesLost   metric.Int64Counter
 	FlamegraphWriteDuration metric.Float64Histogram
 }
 
@@ -70,6 +71,12 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		"otelcol_flamegraph_files_written",
 		metric.WithDescription("Files written, each rewrite counted. [Alpha]"),
 		metric.WithUnit("{file}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.FlamegraphSamplesLost, err = builder.meter.Int64Counter(
+		"otelcol_flamegraph_samples_lost",
+		metric.WithDescription("Samples that were received but are in no file, because it could not be written. [Alpha]"),
+		metric.WithUnit("{sample}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.FlamegraphWriteDuration, err = builder.meter.Float64Histogram(

@@ -21,11 +21,15 @@ func TestSetupTelemetry(t *testing.T) {
 	defer tb.Shutdown()
 	tb.FlamegraphFilesFailed.Add(context.Background(), 1)
 	tb.FlamegraphFilesWritten.Add(context.Background(), 1)
+	tb.FlamegraphSamplesLost.Add(context.Background(), 1)
 	tb.FlamegraphWriteDuration.Record(context.Background(), 1)
 	AssertEqualFlamegraphFilesFailed(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualFlamegraphFilesWritten(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualFlamegraphSamplesLost(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualFlamegraphWriteDuration(t, testTel,
