@@ -1,0 +1,46 @@
+package unwind
+
+import "github.com/flametel/flametel/symbolize/elffile"
+
+// addLinkage adds the procedure linkage tables that the linker did not
+// describe: lld never does, and nobody does on arm64.
+func (b *builder) addLinkage(f *elffile.File) {
+	for i := range f.Sections {
+		s := &f.Sections[i]
+		start := uint64(s.Address)
+		switch s.Name {
+		case ".plt":
+			if b.m.arm64 {
+				b.linkageARM64(start, start+s.Size)
+			} else {
+				// Jump, push a number (6 + 5 bytes), jump.
+				b.linkage(start, start+s.Size, Row{Kind: KindPLT | 11, CFA: 1})
+			}
+		case ".plt.sec", ".plt.got", ".iplt":
+			if b.m.arm64 {
+				b.linkage(start, start+s.Size, Row{Kind: KindLR})
+			} else {
+				b.linkage(start, start+s.Size, Row{Kind: KindSP, CFA: 1})
+			}
+		}
+	}
+	b.endSource()
+}
+
+// linkageARM64 describes entries, which leave all but x16 and x17 alone, and
+// the first one, which pushes x16 and x30 (AArch64 ELF supplement, appendix).
+func (b *builder) linkageARM64(start, limit uint64) {
+	const firstBytes = 32
+	if limit-start <= firstBytes {
+		return
+	}
+	b.linkage(start, start+firstBytes, Row{Kind: KindSP | RAAlone, CFA: 2, FP: -1})
+	b.linkage(start+firstBytes, limit, Row{Kind: KindLR})
+}
+
+func (b *builder) linkage(start, limit uint64, r Row) {
+	if limit <= start || !b.begin(start, limit) {
+		return
+	}
+	b.add(start, r)
+}
