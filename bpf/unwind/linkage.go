@@ -3,7 +3,7 @@ package unwind
 import "github.com/flametel/flametel/symbolize/elffile"
 
 // addLinkage adds the procedure linkage tables that the linker did not
-// describe: lld never does, and nobody does on arm64.
+// describe (lld never does, and nobody does on arm64), and the entry point.
 func (b *builder) addLinkage(f *elffile.File) {
 	for i := range f.Sections {
 		s := &f.Sections[i]
@@ -24,7 +24,24 @@ func (b *builder) addLinkage(f *elffile.File) {
 			}
 		}
 	}
+	b.addEntry(uint64(f.Entry))
 	b.endSource()
+}
+
+// entryBytes is how much of the code at the entry point counts as the start of
+// the program. It ends with the first call, which never returns (musl) or is
+// followed by a jump (ld.so): 8 to 30 bytes on both machines.
+const entryBytes = 32
+
+// addEntry says that the start of the program has no caller, which the start
+// of ld.so and of musl do not say themselves.
+func (b *builder) addEntry(entry uint64) {
+	for _, c := range b.code {
+		if entry >= c.start && entry < c.limit {
+			b.linkage(entry, min(entry+entryBytes, c.limit), Row{Kind: KindEnd})
+			return
+		}
+	}
 }
 
 // linkageARM64 describes entries, which leave all but x16 and x17 alone, and

@@ -211,9 +211,9 @@ func (w *Walker) savedARM64(row Row, cfa uint64) (ip, fp uint64, end End) {
 func (w *Walker) framePointer(above bool) End {
 	at := w.regs.FP
 	switch {
-	case at == 0:
+	case at == 0 && !w.exact: // in the leaf it may well be data
 		return EndZeroFP
-	case at%8 != 0 || above && at < w.regs.SP:
+	case at == 0 || at%8 != 0 || above && at < w.regs.SP:
 		return EndFrame
 	}
 	fp, end := w.word(at)

@@ -1,0 +1,275 @@
+package unwind
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/elffile"
+)
+
+// stackCount is how many stacks of each program are compared; more with the
+// environment variable FLAMETEL_STACKS.
+func stackCount() int {
+	if n, err := strconv.Atoi(os.Getenv("FLAMETEL_STACKS")); err == nil {
+		return n
+	}
+	return 60
+}
+
+// stopped is a line of testdata/stacks.py.
+type stopped struct {
+	Regs  [17]uint64
+	PCs   []uint64
+	Names []string
+	Low   uint64 // address of the first byte of Stack
+	Stack []byte
+	Insn  string // at the leaf
+	Stop  string // why gdb's backtrace ends
+	Maps  string // of the process, if they changed
+	Error string
+}
+
+// stackMemory is the memory of a stopped program.
+type stackMemory struct {
+	low   uint64
+	bytes []byte
+}
+
+func (m stackMemory) ReadAt(b []byte, off int64) (int, error) {
+	at := uint64(off) - m.low
+	if uint64(off) < m.low || at >= uint64(len(m.bytes)) {
+		return 0, io.EOF
+	}
+	n := copy(b, m.bytes[at:])
+	if n < len(b) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// process looks up rows by the mappings of a process.
+type process struct {
+	t      *testing.T
+	maps   []mapped
+	tables map[string]*Table
+	segs   map[string][]elffile.Segment
+}
+
+type mapped struct {
+	start, limit, off uint64
+	path              string
+}
+
+func newProcess(t *testing.T) *process {
+	return &process{t: t, tables: map[string]*Table{}, segs: map[string][]elffile.Segment{}}
+}
+
+func (p *process) setMaps(text string) {
+	p.maps = nil
+	for _, line := range strings.Split(text, "\n") {
+		f := strings.Fields(line)
+		if len(f) < 5 || !strings.Contains(f[1], "x") {
+			continue
+		}
+		var m mapped
+		_, err := fmt.Sscanf(f[0]+" "+f[2], "%x-%x %x", &m.start, &m.limit, &m.off)
+		require.NoError(p.t, err)
+		if len(f) > 5 {
+			m.path = f[5]
+		}
+		p.maps = append(p.maps, m)
+	}
+}
+
+func (p *process) rows(pc addr.Virtual) Row {
+	for _, m := range p.maps {
+		if uint64(pc) < m.start || uint64(pc) >= m.limit || !strings.HasPrefix(m.path, "/") {
+			continue
+		}
+		t := p.table(m.path)
+		_, file, ok := elffile.FindSegment(p.segs[m.path], addr.Offset(uint64(pc)-m.start+m.off))
+		if t == nil || !ok {
+			return Row{}
+		}
+		return t.Lookup(file)
+	}
+	return Row{}
+}
+
+func (p *process) table(path string) *Table {
+	if t, ok := p.tables[path]; ok {
+		return t
+	}
+	f, r := openFile(p.t, path)
+	t, err := Compile(f, r, Options{})
+	require.NoError(p.t, err)
+	p.tables[path], p.segs[path] = t, f.Segments()
+	return t
+}
+
+// openFile opens an ELF file until the test ends.
+func openFile(t testing.TB, path string) (*elffile.File, io.ReaderAt) {
+	t.Helper()
+	r, err := os.Open(path)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = r.Close() })
+	info, err := r.Stat()
+	require.NoError(t, err)
+	f, err := elffile.New(r, info.Size())
+	require.NoError(t, err)
+	return f, r
+}
+
+// fixture returns the absolute path of a file of testdata.
+func fixture(t testing.TB, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	return path
+}
+
+// run runs a command in dir.
+func run(t testing.TB, dir string, words ...string) {
+	t.Helper()
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%v: %s", words, out)
+}
+
+// debug runs a program in gdb and returns its stacks.
+func debug(t *testing.T, dir string, program ...string) []stopped {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "stacks.json")
+	cmd := exec.Command("gdb", append([]string{"-nx", "-batch", "-x", fixture(t, "stacks.py"), "--args"}, program...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "STACKS_OUT="+path, fmt.Sprintf("STACKS_COUNT=%d", stackCount()))
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "gdb: %s", out)
+	file, err := os.Open(path)
+	require.NoError(t, err)
+	defer file.Close()
+	var all []stopped
+	for d := json.NewDecoder(bufio.NewReader(file)); ; {
+		var s stopped
+		if err := d.Decode(&s); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		require.Empty(t, s.Error, "gdb: %s", out)
+		all = append(all, s)
+	}
+	require.Len(t, all, stackCount(), "the program ended early: %s", out)
+	return all
+}
+
+// walk walks a stack that gdb walked before.
+func (p *process) walk(s *stopped) ([]addr.Virtual, End) {
+	if s.Maps != "" {
+		p.setMaps(s.Maps)
+	}
+	w := Walker{Memory: stackMemory{s.Low, s.Stack}, Rows: p.rows, Limit: 600}
+	regs := Registers{IP: s.Regs[16], SP: s.Regs[7], FP: s.Regs[6]}
+	copy(regs.Others[:], s.Regs[:])
+	return w.Walk(&regs)
+}
+
+func TestWalksAgreeWithDebugger(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	run(t, dir, "g++", "-O2", "-mavx2", "-fomit-frame-pointer", "-o", "cxx", fixture(t, "work.cc"))
+	run(t, dir, "gcc", "-O2", "-w", "-D_GNU_SOURCE", "-fomit-frame-pointer", "-o", "c", fixture(t, "work.c"))
+	run(t, dir, "gcc", "-O1", "-w", "-D_GNU_SOURCE", "-static", "-Wl,-z,lazy", "-o", "static", fixture(t, "work.c"))
+	run(t, dir, "gcc", "-O3", "-w", "-D_GNU_SOURCE", "-fcf-protection", "-fno-plt", "-o", "cet", fixture(t, "work.c"))
+	run(t, dir, "rustc", "-O", "-o", "rust", fixture(t, "work.rs"))
+	run(t, dir, "go", "build", "-o", "golang", fixture(t, "work.go"))
+	programs := map[string][]string{
+		"c++":    {filepath.Join(dir, "cxx")},
+		"c":      {filepath.Join(dir, "c")},
+		"static": {filepath.Join(dir, "static")},
+		"cet":    {filepath.Join(dir, "cet")},
+		"rust":   {filepath.Join(dir, "rust")},
+		"python": {"/usr/bin/python3", fixture(t, "work.py")},
+		"node":   {"/usr/bin/node", fixture(t, "work.js")},
+		"go":     {filepath.Join(dir, "golang")},
+		"crypto": {"openssl", "speed", "-seconds", "60", "rsa2048"},
+	}
+	for name, program := range programs {
+		t.Run(name, func(t *testing.T) {
+			stacks := debug(t, dir, program...)
+			compare(t, stacks, 0.995)
+		})
+	}
+}
+
+// compare asserts that at least a share of stacks are those of gdb, complete
+// and with the same addresses.
+func compare(t *testing.T, stacks []stopped, share float64) {
+	t.Helper()
+	p := newProcess(t)
+	same, frames := 0, 0
+	for i := range stacks {
+		s := &stacks[i]
+		got, end := p.walk(s)
+		frames += len(got)
+		want := p.believed(s)
+		if end.Complete() && slices.Equal(got, want) {
+			same++
+			continue
+		}
+		t.Logf("%s in %s: end %d, gdb: %s\n%s", s.Insn, s.Names[0], end, s.Stop, p.difference(got, s))
+	}
+	t.Logf("%d of %d stacks agree, %d frames", same, len(stacks), frames)
+	assert.GreaterOrEqual(t, float64(same), share*float64(len(stacks)))
+}
+
+// believed is what can be right of gdb's backtrace: where it runs out of
+// information it guesses and goes on into data.
+func (p *process) believed(s *stopped) []addr.Virtual {
+	var out []addr.Virtual
+	for _, pc := range s.PCs {
+		if !p.executable(pc) {
+			break
+		}
+		out = append(out, addr.Virtual(pc))
+	}
+	return out
+}
+
+func (p *process) executable(pc uint64) bool {
+	return slices.ContainsFunc(p.maps, func(m mapped) bool { return pc >= m.start && pc < m.limit })
+}
+
+// difference shows both stacks from a little before they part.
+func (p *process) difference(got []addr.Virtual, s *stopped) string {
+	var b bytes.Buffer
+	i := 0
+	for i < min(len(got), len(s.PCs)) && uint64(got[i]) == s.PCs[i] {
+		i++
+	}
+	for i = max(0, i-2); i < max(len(got), len(s.PCs)) && b.Len() < 600; i++ {
+		if i < len(got) {
+			fmt.Fprintf(&b, "  %d: %#x (%v)", i, uint64(got[i]), p.rows(got[i]-min(1, addr.Virtual(i))))
+		}
+		if i < len(s.PCs) {
+			fmt.Fprintf(&b, "  gdb %#x %s", s.PCs[i], s.Names[i])
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
