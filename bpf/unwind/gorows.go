@@ -94,10 +94,18 @@ func (g *goReader) rows(fn gosym.Func) error {
 		if f.Bytes > 0 && i > 0 && g.frames[i-1].Bytes == 0 && fn.Assembly && !saved {
 			saved = g.savesFP(f.Start)
 		}
-		g.b.add(uint64(f.Start), g.row(fn, f.Bytes, saved))
+		row := g.row(fn, f.Bytes, saved)
+		if fn.WritesSP && saved && !g.b.m.arm64 && f.Bytes == 8 && f.Limit-f.Start <= movBytes {
+			// Between PUSHQ BP and MOVQ SP, BP.
+			row = Row{Kind: KindSP, CFA: 2, FP: -2}
+		}
+		g.b.add(uint64(f.Start), row)
 	}
 	return nil
 }
+
+// movBytes is the size of MOVQ SP, BP.
+const movBytes = 3
 
 // row makes the row for a frame size. saved tells whether the frame pointer was
 // saved when the frame was made.
@@ -107,14 +115,15 @@ func (g *goReader) row(fn gosym.Func, bytes int32, saved bool) Row {
 	case bytes < 0 || !ok || size == 1<<15-1:
 	case g.b.m.arm64 && size == 0:
 		return Row{Kind: KindLR}
-	case g.b.m.arm64 && saved && !fn.WritesSP:
-		return Row{Kind: KindSP | RAPairAtSP, CFA: size, FP: -1}
-	case g.b.m.arm64:
 	case size == 0:
 		return Row{Kind: KindSP, CFA: 1}
 	case fn.WritesSP && saved:
-		return Row{Kind: KindFP, CFA: 2, FP: -2}
-	case fn.WritesSP:
+		// The stack pointer is anywhere, perhaps on another stack (nanotime1,
+		// cgocallback); the frame pointer leads to this frame.
+		return Row{Kind: KindSwitch}
+	case fn.WritesSP || g.b.m.arm64 && !saved:
+	case g.b.m.arm64:
+		return Row{Kind: KindSP | RAPairAtSP, CFA: size, FP: -1}
 	case saved:
 		return Row{Kind: KindSP, CFA: size + 1, FP: -2}
 	default: // assembly with a frame of its own making
@@ -171,13 +180,12 @@ func (g *goReader) special(fn gosym.Func) (Row, bool, error) {
 	case "runtime.goexit", "runtime.mstart", "runtime.rt0_go":
 		return Row{Kind: KindEnd}, true, nil
 	case "runtime.systemstack", "runtime.mcall", "runtime.morestack", "runtime.asmcgocall", "runtime.gogo":
+		// They have no frame of their own: the frame pointer is that of the
+		// function that called them, whose caller is the next one found.
 		return Row{Kind: KindSwitch}, true, nil
 	}
-	switch {
-	case fn.TopFrame || strings.HasPrefix(name, "_rt0_"):
+	if fn.TopFrame || strings.HasPrefix(name, "_rt0_") {
 		return Row{Kind: KindEnd}, true, nil
-	case fn.WritesSP && strings.HasPrefix(name, "runtime."):
-		return Row{Kind: KindSwitch}, true, nil
 	}
 	return Row{}, false, nil
 }

@@ -36,11 +36,11 @@ def stack_end(maps, sp):
     return sp, sp
 
 
-def run_for(seconds):
+def run_for(seconds, command="continue"):
     pid = gdb.selected_inferior().pid
     timer = threading.Timer(seconds, lambda: os.kill(pid, signal.SIGINT))
     timer.start()
-    gdb.execute("continue", to_string=True)
+    gdb.execute(command, to_string=True)
     timer.cancel()
     timer.join()
 
@@ -87,7 +87,8 @@ def main():
         if i % 8 == 0:
             run_for(random.uniform(0.001, 0.004))
         else:
-            gdb.execute("stepi %d" % random.randint(1, 9), to_string=True)
+            # Interrupted in the end, as the step may be a system call that waits.
+            run_for(0.5, "stepi %d" % random.randint(1, 9))
         if gdb.selected_inferior().pid:
             record()
 
