@@ -82,19 +82,25 @@ type builder struct {
 type codeRange struct{ start, limit uint64 }
 
 // begin starts the description of [start, limit) and returns false if there is
-// no such code.
+// no such code, or if it is described already.
 func (b *builder) begin(start, limit uint64) bool {
 	ok := slices.ContainsFunc(b.code, func(c codeRange) bool { return start >= c.start && start < c.limit && limit <= c.limit })
 	if !ok || limit <= start || limit-b.base > 1<<32-1 {
 		b.stats.Outside++
 		return false
 	}
-	if b.full {
+	if b.full || b.known(start, limit) {
 		return false
 	}
 	n := uint32(len(b.rows))
 	b.spans = append(b.spans, span{start: uint32(start - b.base), limit: uint32(limit - b.base), first: n, last: n})
 	return true
+}
+
+// known tells whether a source before describes all of [start, limit).
+func (b *builder) known(start, limit uint64) bool {
+	i := sort.Search(len(b.done), func(i int) bool { return uint64(b.done[i].limit) > start-b.base })
+	return i < len(b.done) && uint64(b.done[i].start) <= start-b.base && uint64(b.done[i].limit) >= limit-b.base
 }
 
 // add notes that r is right from pc on, which must not be below that of the
