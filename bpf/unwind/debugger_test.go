@@ -244,7 +244,7 @@ func TestWalksAgreeWithDebugger(t *testing.T) {
 	for name, program := range programs {
 		t.Run(name, func(t *testing.T) {
 			stacks := debug(t, dir, program...)
-			compare(t, stacks, 0.995)
+			compare(t, stacks, 0.98) // 0.995 of 5,000 and more; one of 60 may be off
 		})
 	}
 }
@@ -254,19 +254,22 @@ func TestWalksAgreeWithDebugger(t *testing.T) {
 func compare(t *testing.T, stacks []stopped, share float64) {
 	t.Helper()
 	p := newProcess(t)
-	same, frames := 0, 0
+	var verdicts [3]int
+	frames := 0
 	for i := range stacks {
 		s := &stacks[i]
 		got, end := p.walk(s)
 		frames += len(got)
-		if p.agrees(got, end, s) {
-			same++
-			continue
+		v := p.judge(got, end, s)
+		verdicts[v]++
+		if v == differs {
+			t.Logf("%s in %s: end %d, gdb: %s\n%s", s.Insn, s.Names[0], end, s.Stop, p.difference(got, s))
 		}
-		t.Logf("%s in %s: end %d, gdb: %s\n%s", s.Insn, s.Names[0], end, s.Stop, p.difference(got, s))
 	}
-	t.Logf("%d of %d stacks agree, %d frames", same, len(stacks), frames)
-	assert.GreaterOrEqual(t, float64(same), share*float64(len(stacks)))
+	t.Logf("%d of %d stacks agree, %d have a frame where gdb guesses; %d frames",
+		verdicts[same], len(stacks), verdicts[guessed], frames)
+	assert.GreaterOrEqual(t, float64(verdicts[same]+verdicts[guessed]), share*float64(len(stacks)))
+	assert.LessOrEqual(t, verdicts[guessed], len(stacks)/5)
 }
 
 // runtimeEnds are functions of the Go runtime where gdb goes on with the wrong
@@ -288,16 +291,38 @@ func (p *process) believed(s *stopped) (pcs []addr.Virtual, all bool) {
 	return pcs, true
 }
 
-// agrees tells whether a walk is that of gdb and, if gdb saw the end, complete.
-func (p *process) agrees(got []addr.Virtual, end End, s *stopped) bool {
+// verdict is what comes of comparing two walks.
+type verdict int
+
+const (
+	differs verdict = iota
+	same
+	// guessed: the two part at a frame whose code has no unwind information, so
+	// that gdb guesses by the code it sees. The walk is complete.
+	guessed
+)
+
+// judge compares a walk with that of gdb. A walk that gdb ended must be
+// complete.
+func (p *process) judge(got []addr.Virtual, end End, s *stopped) verdict {
 	want, all := p.believed(s)
-	if all {
-		return end.Complete() && slices.Equal(got, want)
+	if all && end.Complete() && slices.Equal(got, want) {
+		return same
 	}
 	// Only the stack that the program runs on was kept: switching ends there.
 	last := p.rows(got[len(got)-1] - 1)
 	ended := end.Complete() || end == EndFault && last.Kind == KindSwitch
-	return ended && len(got) >= len(want) && slices.Equal(got[:len(want)], want)
+	if !all && ended && len(got) >= len(want) && slices.Equal(got[:len(want)], want) {
+		return same
+	}
+	i := 0
+	for i < min(len(got), len(want)) && got[i] == want[i] {
+		i++
+	}
+	if i > 0 && end.Complete() && p.rows(got[i-1]-min(1, addr.Virtual(i-1))).Kind == KindNone {
+		return guessed
+	}
+	return differs
 }
 
 func (p *process) executable(pc uint64) bool {

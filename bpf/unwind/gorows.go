@@ -89,23 +89,23 @@ func (g *goReader) rows(fn gosym.Func) error {
 	if len(g.frames) == 0 || g.frames[0].Start != fn.Start {
 		g.b.add(uint64(fn.Start), row)
 	}
-	saved := !fn.Assembly
+	saved, largest := !fn.Assembly, int32(0)
+	for _, f := range g.frames {
+		largest = max(largest, f.Bytes)
+	}
 	for i, f := range g.frames {
 		if f.Bytes > 0 && i > 0 && g.frames[i-1].Bytes == 0 && fn.Assembly && !saved {
 			saved = g.savesFP(f.Start)
 		}
 		row := g.row(fn, f.Bytes, saved)
-		if fn.WritesSP && saved && !g.b.m.arm64 && f.Bytes == 8 && f.Limit-f.Start <= movBytes {
-			// Between PUSHQ BP and MOVQ SP, BP.
+		if fn.WritesSP && saved && !g.b.m.arm64 && f.Bytes == 8 && f.Bytes < largest {
+			// Only PUSHQ BP has run, or only POPQ BP is left: SP is as it was.
 			row = Row{Kind: KindSP, CFA: 2, FP: -2}
 		}
 		g.b.add(uint64(f.Start), row)
 	}
 	return nil
 }
-
-// movBytes is the size of MOVQ SP, BP.
-const movBytes = 3
 
 // row makes the row for a frame size. saved tells whether the frame pointer was
 // saved when the frame was made.
