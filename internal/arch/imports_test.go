@@ -53,6 +53,7 @@ var rules = []rule{
 var bpfOnlyNeeds = []string{
 	module + "/symbolize/addr",
 	module + "/symbolize/elffile",
+	module + "/symbolize/gosym",
 }
 
 func TestImportsGoOneWay(t *testing.T) {
