@@ -3,9 +3,12 @@ package unwind
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -208,6 +212,47 @@ func debug(t *testing.T, dir string, program ...string) []stopped {
 	}
 	require.Len(t, all, stackCount(), "the program ended early: %s", out)
 	return all
+}
+
+// TestServerAgreesWithDebugger sends requests to nginx while it is stopped.
+func TestServerAgreesWithDebugger(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "nginx.sock")
+	done := make(chan struct{})
+	finished := make(chan struct{})
+	go func() {
+		defer close(finished)
+		request(socket, done)
+	}()
+	stacks := debug(t, dir, "/usr/sbin/nginx", "-p", dir, "-c", fixture(t, "nginx.conf"))
+	close(done)
+	<-finished
+	compare(t, stacks, 0.98)
+}
+
+// request asks a server on a socket until done is closed.
+func request(socket string, done <-chan struct{}) {
+	client := http.Client{Timeout: time.Second, Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		},
+	}}
+	defer client.CloseIdleConnections()
+	for i := 0; ; i++ {
+		select {
+		case <-done:
+			return
+		default:
+		}
+		resp, err := client.Get(fmt.Sprintf("http://nginx/name/%d", i))
+		if err != nil {
+			time.Sleep(5 * time.Millisecond)
+			continue
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+	}
 }
 
 // walk walks a stack that gdb walked before.
