@@ -50,6 +50,7 @@ func Compile(f *elffile.File, r io.ReaderAt, o Options) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	r = positive{r}
 	goTable, err := b.addGo(f, r)
 	if err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func Compile(f *elffile.File, r io.ReaderAt, o Options) (*Table, error) {
 		return nil, err
 	}
 	if o.Debug != nil && o.DebugReader != nil {
-		if err := b.addDebugFrame(o.Debug, o.DebugReader); err != nil {
+		if err := b.addDebugFrame(o.Debug, positive{o.DebugReader}); err != nil {
 			return nil, err
 		}
 	}
@@ -73,6 +74,17 @@ func Compile(f *elffile.File, r io.ReaderAt, o Options) (*Table, error) {
 		t.GoStart, t.GoLimit = goTable.Text()
 	}
 	return t, nil
+}
+
+// positive reads a file whose headers may name offsets that no file has: they
+// lie beyond its end, which is not an error of the reader.
+type positive struct{ io.ReaderAt }
+
+func (p positive) ReadAt(b []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, io.EOF
+	}
+	return p.ReaderAt.ReadAt(b, off)
 }
 
 func newBuilder(f *elffile.File, o Options) (*builder, error) {

@@ -41,13 +41,30 @@ type stopped struct {
 	Names []string
 	Low   uint64 // address of the first byte of Stack
 	Stack []byte
+	// Others are parts of other stacks that frame pointers lead to.
+	Others []struct {
+		Low   uint64
+		Stack []byte
+	}
 	Insn  string // at the leaf
 	Stop  string // why gdb's backtrace ends
 	Maps  string // of the process, if they changed
 	Error string
 }
 
-// stackMemory is the memory of a stopped program.
+// memories is the memory of a stopped program.
+type memories []stackMemory
+
+func (m memories) ReadAt(b []byte, off int64) (n int, err error) {
+	for _, part := range m {
+		if n, err = part.ReadAt(b, off); err == nil {
+			break
+		}
+	}
+	return n, err
+}
+
+// stackMemory is a part of it.
 type stackMemory struct {
 	low   uint64
 	bytes []byte
@@ -260,7 +277,11 @@ func (p *process) walk(s *stopped) ([]addr.Virtual, End) {
 	if s.Maps != "" {
 		p.setMaps(s.Maps)
 	}
-	w := Walker{Memory: stackMemory{s.Low, s.Stack}, Rows: p.rows, Limit: 600}
+	memory := memories{{s.Low, s.Stack}}
+	for _, o := range s.Others {
+		memory = append(memory, stackMemory{o.Low, o.Stack})
+	}
+	w := Walker{Memory: memory, Rows: p.rows, Limit: 600}
 	regs := Registers{IP: s.Regs[16], SP: s.Regs[7], FP: s.Regs[6]}
 	copy(regs.Others[:], s.Regs[:])
 	return w.Walk(&regs)
@@ -300,19 +321,23 @@ func compare(t *testing.T, stacks []stopped, share float64) {
 	t.Helper()
 	p := newProcess(t)
 	var verdicts [3]int
-	frames := 0
+	frames, complete := 0, 0
 	for i := range stacks {
 		s := &stacks[i]
 		got, end := p.walk(s)
 		frames += len(got)
+		if end.Complete() {
+			complete++
+		}
 		v := p.judge(got, end, s)
 		verdicts[v]++
 		if v == differs {
 			t.Logf("%s in %s: end %d, gdb: %s\n%s", s.Insn, s.Names[0], end, s.Stop, p.difference(got, s))
 		}
 	}
-	t.Logf("%d of %d stacks agree, %d have a frame where gdb guesses; %d frames",
-		verdicts[same], len(stacks), verdicts[guessed], frames)
+	t.Logf("%d of %d stacks agree, %d have a frame where gdb guesses; %d are complete; %d frames",
+		verdicts[same], len(stacks), verdicts[guessed], complete, frames)
+	assert.GreaterOrEqual(t, float64(complete), share*float64(len(stacks)))
 	assert.GreaterOrEqual(t, float64(verdicts[same]+verdicts[guessed]), share*float64(len(stacks)))
 	assert.LessOrEqual(t, verdicts[guessed], len(stacks)/5)
 }

@@ -45,6 +45,22 @@ def run_for(seconds, command="continue"):
     timer.join()
 
 
+def other_stacks(inferior, maps, fp, low, high):
+    """Memory around frame pointers that lead to another stack."""
+    out = []
+    for _ in range(60):
+        if not low <= fp < high:
+            start, end = stack_end(maps, fp)
+            low, high = max(start, fp - 4096), min(end, fp + (64 << 10))
+            if fp == 0 or low >= high or len(out) >= 3:
+                break
+            out.append({"low": low, "stack": base64.b64encode(inferior.read_memory(low, high - low).tobytes()).decode()})
+        if fp + 8 > high:
+            break
+        fp = int.from_bytes(inferior.read_memory(fp, 8).tobytes(), "little")
+    return out
+
+
 def record():
     global maps_before
     inferior = gdb.selected_inferior()
@@ -55,6 +71,7 @@ def record():
     start, end = stack_end(maps, sp)
     low = max(start, sp - 256)
     stack = inferior.read_memory(low, min(end - low, 256 << 10)).tobytes()
+    others = other_stacks(inferior, maps, regs[6], low, low + len(stack))
     pcs, names = [], []
     last = frame
     while frame is not None:
@@ -72,7 +89,7 @@ def record():
         insn = "?"
     line = {"regs": regs, "pcs": pcs, "names": names, "low": low, "insn": insn,
             "stop": gdb.frame_stop_reason_string(last.unwind_stop_reason()),
-            "stack": base64.b64encode(stack).decode()}
+            "stack": base64.b64encode(stack).decode(), "others": others}
     if maps != maps_before:
         line["maps"] = maps_before = maps
     out.write(json.dumps(line) + "\n")
