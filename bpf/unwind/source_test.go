@@ -312,3 +312,60 @@ func TestOverlay(t *testing.T) {
 		{start: 40, limit: 60, first: 3}, {start: 70, limit: 80, first: 4}, {start: 90, limit: 95},
 	}, overlay(top, below))
 }
+
+// TestSignalTrampolineWithoutDescription is what musl has.
+func TestSignalTrampolineWithoutDescription(t *testing.T) {
+	t.Parallel()
+	table, f := compileFile(t, "/usr/lib/x86_64-linux-musl/libc.so")
+	var signals []Row
+	for i, r := range table.Rows {
+		if r.Kind == KindSignal {
+			signals = append(signals, r, table.Rows[i+1])
+		}
+	}
+	require.Len(t, signals, 2)
+	assert.EqualValues(t, len(trampolineAMD64)+1, signals[1].PC-signals[0].PC)
+	assert.Equal(t, KindNone, table.Lookup(symbolAt(t, f, "qsort")).Kind)
+	assert.Equal(t, KindEnd, table.Lookup(f.Entry).Kind)
+}
+
+// TestMillionsOfRows has more rules than any program, in one function.
+func TestMillionsOfRows(t *testing.T) {
+	t.Parallel()
+	const n = 3_000_000
+	f, cie := newFrames()
+	var program []byte
+	for i := range n {
+		program = append(program, cfaAdvance|1, cfaDefOffset, byte(16+i%2*8))
+	}
+	f.function(cie, 0, 2*n, program...)
+	b := &builder{m: amd64, base: handBase, code: []codeRange{{handBase, handBase + 2*n}}, limit: DefaultMaxRows}
+	s := &section{}
+	s.r, s.size = bytes.NewReader(f.Bytes()), uint64(f.Len())
+	require.NoError(t, b.addSection(s))
+	table := b.table()
+	assert.True(t, table.Complete)
+	assert.Len(t, table.Rows, n+2)
+	assert.Equal(t, "cfa=sp+24", table.Lookup(handBase+n).String())
+}
+
+func TestDescribe(t *testing.T) {
+	t.Parallel()
+	f, cie := newFrames()
+	f.function(cie, 0x100, 0x40, cfaAdvance|1, cfaDefOffset, 16, cfaOffset|6, 2, cfaAdvance|4, 0x3f)
+	table, _ := compileFrames(t, f)
+	var out bytes.Buffer
+	require.NoError(t, table.Describe(&out, true))
+	assert.Equal(t, `base 0x400000, 5 rows (40 bytes) of 3 decoded, 64 bytes of code covered
+functions 1, damaged 0, outside 0, complete true
+not expressed: 1 by instruction
+rows 2: none
+rows 1: stop
+rows 2: stack pointer
+0x400000 none: follow the frame pointer
+0x400100 cfa=sp+8
+0x400101 cfa=sp+16 fp=[cfa-16]
+0x400105 stop: instruction
+0x400140 none: follow the frame pointer
+`, out.String())
+}
