@@ -29,9 +29,10 @@ func (b *builder) addLinkage(f *elffile.File) {
 }
 
 // entryBytes is how much of the code at the entry point counts as the start of
-// the program. It ends with the first call, which never returns (musl) or is
-// followed by a jump (ld.so): 8 to 30 bytes on both machines.
-const entryBytes = 32
+// the program: that of ld.so calls initialisers up to byte 48 and jumps away
+// some bytes later; that of musl ends after 21 bytes with a call that never
+// returns, and what follows runs once, below it.
+const entryBytes = 64
 
 // addEntry says that the start of the program has no caller, which the start
 // of ld.so and of musl do not say themselves.
