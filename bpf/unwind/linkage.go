@@ -38,7 +38,7 @@ const entryBytes = 64
 // of ld.so and of musl do not say themselves.
 func (b *builder) addEntry(entry uint64) {
 	for _, c := range b.code {
-		if entry >= c.start && entry < c.limit {
+		if entry != 0 && entry >= c.start && entry < c.limit {
 			b.linkage(entry, min(entry+entryBytes, c.limit), Row{Kind: KindEnd})
 			return
 		}
