@@ -29,14 +29,22 @@ readonly test_needs="
 /etc/ssl/certs/ca-certificates.crt ca-certificates
 as                                binutils
 bpftool                           bpftool
+aarch64-linux-gnu-gcc             gcc-aarch64-linux-gnu
+/usr/aarch64-linux-gnu/include/stdio.h libc6-dev-arm64-cross
 chromium                          chromium
 clang++-14                        clang-14
+debuginfod                        debuginfod
 dwz                               dwz
 g++                               g++
+gdb                               gdb
+java                              default-jdk-headless
 mount                             mount
+musl-gcc                          musl-tools
+openssl                           openssl
 ps                                procps
 unshare                           util-linux
-xmllint                           libxml2-utils"
+xmllint                           libxml2-utils
+xz                                xz-utils"
 
 # Compiling and fetching modules is all that `run` does besides running.
 readonly run_needs="
