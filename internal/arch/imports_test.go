@@ -130,6 +130,7 @@ func below(path, prefix string) bool {
 	return path == prefix || strings.HasPrefix(path, prefix+"/")
 }
 
+
 // TestCommandsRunComponents looks at direct imports, because commands depend
 // on everything through the components.
 func TestCommandsRunComponents(t *testing.T) {
