@@ -130,7 +130,6 @@ func below(path, prefix string) bool {
 	return path == prefix || strings.HasPrefix(path, prefix+"/")
 }
 
-
 // TestCommandsRunComponents looks at direct imports, because commands depend
 // on everything through the components.
 func TestCommandsRunComponents(t *testing.T) {
