@@ -9,6 +9,7 @@ import (
 	"github.com/flametel/flametel/symbolize/addr"
 	"github.com/flametel/flametel/symbolize/elffile"
 	"github.com/flametel/flametel/symbolize/jitdump"
+	"github.com/flametel/flametel/symbolize/jitdump/jitname"
 	"github.com/flametel/flametel/symbolize/perfmap"
 	"github.com/flametel/flametel/symbolize/procmap"
 )
@@ -52,9 +53,12 @@ func (s *Symbolizer) Describe(o *Object) Description {
 // for.
 func (s *Symbolizer) DescribeGenerated(p *Process) []Attempt {
 	var t trace
-	t.found("runtime", string(runtimeOf(p)))
+	runtime := runtimeOf(p)
+	t.found("runtime", string(runtime))
 	var r perfmap.Reader
 	switch _, err := s.readMap(p, &r); {
+	case errors.Is(err, perfmap.ErrNone) && advice[runtime] != "" && dumpOf(p) == nil:
+		t.failed("perf_map", fmt.Errorf("%w: start the program with %s", err, advice[runtime]))
 	case err != nil:
 		t.failed("perf_map", err)
 	default:
@@ -69,6 +73,14 @@ func (s *Symbolizer) DescribeGenerated(p *Process) []Attempt {
 		}
 	}
 	return t.attempts
+}
+
+// advice is what makes a runtime tell the names of its code.
+var advice = map[jitname.Runtime]string{
+	jitname.V8:      "node --perf-basic-prof --interpreted-frames-native-stack",
+	jitname.JVM:     "java -XX:+PreserveFramePointer and a perf-map agent, or -XX:+DumpPerfMapAtExit",
+	jitname.Dotnet:  "DOTNET_PerfMapEnabled=1",
+	jitname.CPython: "python3 -X perf (3.12 and later)",
 }
 
 // OpenProcess returns a running process with all its executable mappings. It is

@@ -241,3 +241,24 @@ func TestRuntimesOfNames(t *testing.T) {
 	assert.Empty(t, frames[4].Tier)
 	assert.Equal(t, "/srv/app.py", frames[0].Lines[0].File)
 }
+
+func TestDescribeGenerated(t *testing.T) {
+	t.Parallel()
+	l := functions(t, "-Wl,--build-id=0x01", "hot")
+	j := newJIT(t)
+	find := func() Attempt {
+		for _, a := range j.s.DescribeGenerated(j.p) {
+			if a.Source == "perf_map" {
+				return a
+			}
+		}
+		return Attempt{}
+	}
+	assert.EqualError(t, find().Err, "no perf map", "nothing is known of what made the code")
+	m := l.mapping(base+0x100000, "/usr/bin/node")
+	mapFile(t, j.proc, m, l.path)
+	j.p = j.p.With([]Mapped{j.p.Mappings[0], {Mapping: m, Object: j.s.Open(7, m)}})
+	assert.ErrorContains(t, find().Err, "start the program with node --perf-basic-prof")
+	j.write(t, "7f0000000000 10 f\nbroken\n")
+	assert.Equal(t, "1 named ranges, 1 lines make no sense", find().Result)
+}
