@@ -19,6 +19,7 @@ func newRoot(s *record.Settings, code *int) *cobra.Command {
 		Short:         "Profile a Linux host and draw flame graphs",
 		Args:          unknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Version:       version.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -36,6 +37,7 @@ func newRoot(s *record.Settings, code *int) *cobra.Command {
 			return target.Help()
 		},
 	})
+	root.SetVersionTemplate(versionText())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, s.Args, err) })
 	root.AddCommand(newRecord(s, code), newSymbols(s, code), newUnwind(s, code), newVersion())
 	ofOthers := root.HelpFunc()
@@ -76,13 +78,18 @@ func unknownCommand(root *cobra.Command, args []string) error {
 	return &usageError{errors.New(text), root}
 }
 
+// versionText is what "flametel version" and "flametel --version" print.
+func versionText() string {
+	return fmt.Sprintf("flametel %s (%s, %s/%s)\n", version.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
 		Args:  cobra.NoArgs,
 		Run: func(cmd *cobra.Command, _ []string) {
-			_, _ = fmt.Fprintf(cmd.OutOrStdout(), "flametel %s (%s, %s/%s)\n", version.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, _ = fmt.Fprint(cmd.OutOrStdout(), versionText())
 		},
 	}
 }

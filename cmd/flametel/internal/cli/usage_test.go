@@ -56,10 +56,12 @@ func TestHelpOfTheProgram(t *testing.T) {
 
 func TestVersion(t *testing.T) {
 	t.Parallel()
-	p := flametel(t, "samples", "version")
-	assert.Zero(t, p.run())
-	assert.Regexp(t, `^flametel \d+\.\d+\.\d+ \(go1\.\S+, \w+/\w+\)\n$`, p.stdout.String())
-	assert.Empty(t, p.stderr.String())
+	for _, arg := range []string{"version", "--version"} {
+		p := flametel(t, "samples", arg)
+		assert.Zero(t, p.run())
+		assert.Regexp(t, `^flametel \d+\.\d+\.\d+ \(go1\.\S+, \w+/\w+\)\n$`, p.stdout.String())
+		assert.Empty(t, p.stderr.String())
+	}
 }
 
 // Wrong usage records nothing, makes no file and is told in few words.

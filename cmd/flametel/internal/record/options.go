@@ -138,7 +138,7 @@ func (o *Options) validateOutput(path string) error {
 		return fmt.Errorf("--output %q: braces are for the names that a collector makes", path)
 	case !utf8.ValidString(path):
 		return fmt.Errorf("--output %q is not UTF-8", path)
-	case o.Format == "" && path != stdoutPath && !hasExtension(path):
+	case o.Format == "" && path != stdoutPath && formatByExtension(path) == "":
 		return fmt.Errorf("--output %q: give --format, as the extension is not one of %s", path, strings.Join(knownExtensions(), " "))
 	}
 	return nil

@@ -6,10 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
 )
 
 // stdoutPath is the output that stands for standard output.
@@ -28,26 +29,58 @@ var extensions = map[string]string{
 	"svg": ".svg", "folded": ".folded", "pprof": ".pb.gz", "speedscope": ".speedscope.json",
 }
 
-// knownExtensions are those by which the exporter knows a format.
-func knownExtensions() []string {
-	return []string{".svg", ".folded", ".txt", ".pb.gz", ".pprof", ".speedscope.json"}
+// known is an extension by which the exporter knows a format.
+type known struct{ extension, format string }
+
+func knownFormats() []known {
+	return []known{
+		{".svg", "svg"}, {".folded", "folded"}, {".txt", "folded"}, {".pb.gz", "pprof"}, {".pprof", "pprof"},
+		{".speedscope.json", "speedscope"},
+	}
 }
 
-func hasExtension(path string) bool {
-	return slices.ContainsFunc(knownExtensions(), func(ext string) bool { return strings.HasSuffix(path, ext) })
+func knownExtensions() []string {
+	var list []string
+	for _, k := range knownFormats() {
+		list = append(list, k.extension)
+	}
+	return list
+}
+
+// formatByExtension is the format that the extension of a path stands for, "" if
+// for none.
+func formatByExtension(path string) string {
+	for _, k := range knownFormats() {
+		if strings.HasSuffix(path, k.extension) {
+			return k.format
+		}
+	}
+	return ""
+}
+
+// mismatch is a warning about an output whose extension stands for another
+// format than it will have, "" if there is nothing to warn of.
+func (o *output) mismatch() string {
+	if by := formatByExtension(o.path); o.format != "" && by != "" && by != o.format {
+		return fmt.Sprintf("%s will be %s, as --format says, although its extension stands for %s", terminal.Escape(o.path), o.format, by)
+	}
+	return ""
 }
 
 // isDevice reports whether an output is written in place, not replaced.
 func isDevice(path string) bool {
 	clean := filepath.Clean(path)
-	return strings.HasPrefix(clean, "/dev/") || strings.HasPrefix(clean, "/proc/")
+	return strings.HasPrefix(clean, "/dev/") && !strings.HasPrefix(clean, "/dev/shm/") || strings.HasPrefix(clean, "/proc/")
 }
 
 // checkOutput finds out before a recording whether its result can be written.
 // The exporter would make a missing folder, but here it rather is a mistake.
 func checkOutput(path string) error {
-	if path == stdoutPath || isDevice(path) {
+	switch {
+	case path == stdoutPath:
 		return nil
+	case isDevice(path):
+		return checkDevice(path)
 	}
 	dir := filepath.Dir(path)
 	st, err := os.Stat(dir)
@@ -63,6 +96,15 @@ func checkOutput(path string) error {
 		return fmt.Errorf("%s is not a regular file; choose another --output", path)
 	}
 	return probe(dir)
+}
+
+// checkDevice proves that a device can be written: none can be made.
+func checkDevice(path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("%s cannot be written, and no file can be made there: %w; choose another --output", path, cause(err))
+	}
+	return f.Close()
 }
 
 // probe proves that files can be made in a folder.

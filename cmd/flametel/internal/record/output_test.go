@@ -76,6 +76,7 @@ func TestCheckOutput(t *testing.T) {
 		{"existing file", file, ""},
 		{"standard output", "-", ""},
 		{"device", "/dev/null", ""},
+		{"device that does not exist", "/proc/none.svg", "/proc/none.svg cannot be written, and no file can be made there: no such file or directory; choose another --output"},
 		{"missing folder", filepath.Join(dir, "sub", "x.svg"), "folder " + filepath.Join(dir, "sub") + " does not exist; make it or choose another --output"},
 		{"folder that is a file", filepath.Join(file, "x.svg"), file + " is not a folder; choose another --output"},
 		{"a folder", dir, dir + " is not a regular file; choose another --output"},
@@ -104,10 +105,11 @@ func TestKnownExtensionsAreTheExporters(t *testing.T) {
 		out := output{path: "x" + ext}
 		opts := valid()
 		assert.NoError(t, opts.exporterConfig(s.Exporter, &out).Validate(), ext)
+		assert.Contains(t, Formats(), formatByExtension(out.path))
 	}
 	for format, ext := range extensions {
 		assert.Contains(t, Formats(), format)
-		assert.Contains(t, knownExtensions(), ext)
+		assert.Equal(t, format, formatByExtension("x"+ext))
 	}
 	opts := valid()
 	err := opts.exporterConfig(s.Exporter, &output{path: "x", format: "none"}).Validate()

@@ -22,7 +22,7 @@ type recording struct {
 	signals  *signals
 
 	began   time.Time
-	elapsed time.Duration
+	elapsed time.Duration // what the profiler accounts for has the last word
 }
 
 // Run makes a recording and returns the exit code of the program. The error is
@@ -62,7 +62,11 @@ func (r *recording) prepare() (err error) {
 		if path == stdoutPath && r.Format == "pprof" && r.StdoutTerminal {
 			return errors.New("pprof is binary and standard output is a terminal; send it to a file")
 		}
-		r.outputs = append(r.outputs, output{path: path, format: r.Format})
+		out := output{path: path, format: r.Format}
+		if text := out.mismatch(); text != "" {
+			r.Messages.Printf("flametel: warning: %s", text)
+		}
+		r.outputs = append(r.outputs, out)
 	}
 	if len(r.outputs) > 0 {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/flametel/flametel/cmd/flametel/internal/tally"
 	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
@@ -36,7 +37,7 @@ func (r *recording) summary(interrupted os.Signal) []string {
 	k := r.pipeline.tally.Kind(r.kind())
 	var lines []string
 	if k.Total == 0 {
-		lines = append(lines, "no samples: "+reason(k.Accounting))
+		lines = append(lines, "no samples: "+r.reason(k.Accounting))
 	} else {
 		lines = append(lines, r.totals(k))
 	}
@@ -58,9 +59,17 @@ func (r *recording) summary(interrupted os.Signal) []string {
 	return append(lines, r.wrote(interrupted))
 }
 
+// covered is how long samples were taken, as the outputs show it.
+func (r *recording) covered(k *tally.Kind) time.Duration {
+	if k.Accounting != nil && k.Accounting.Duration() > 0 {
+		return k.Accounting.Duration()
+	}
+	return r.elapsed
+}
+
 // totals is the line about what is in the files.
 func (r *recording) totals(k *tally.Kind) string {
-	text := fmt.Sprintf("%s in %s", counted(k.Total, "sample", "samples"), seconds(r.elapsed))
+	text := fmt.Sprintf("%s in %s", counted(k.Total, "sample", "samples"), seconds(r.covered(k)))
 	if n := k.Processes(); n > 0 {
 		text += " from " + counted(int64(n), "process", "processes")
 	}
@@ -134,8 +143,11 @@ func causes(losses []tally.Loss) string {
 }
 
 // reason says why there are no samples.
-func reason(a *tally.Accounting) string {
+func (r *recording) reason(a *tally.Accounting) string {
+	period := time.Second / time.Duration(r.Frequency)
 	switch {
+	case a != nil && a.Lost == 0 && r.covered(r.pipeline.tally.Kind(r.kind())) < period:
+		return fmt.Sprintf("the recording was shorter than one sampling period of %s; raise --frequency", span(period))
 	case a == nil || a.Taken == 0:
 		return "none was taken in this time"
 	case a.Lost > 0:
@@ -154,7 +166,7 @@ func (r *recording) wrote(interrupted os.Signal) string {
 	}
 	text := "wrote " + strings.Join(names, ", ")
 	if interrupted != nil {
-		return fmt.Sprintf("interrupted after %s; %s", seconds(r.elapsed), text)
+		return fmt.Sprintf("interrupted after %s; %s", seconds(r.covered(r.pipeline.tally.Kind(r.kind()))), text)
 	}
 	return text
 }

@@ -22,7 +22,7 @@ var _ = flag.Bool("update", false, "write the golden files")
 func summarized(d fakereceiver.Data) *recording {
 	r := &recording{
 		Settings: &Settings{},
-		Options:  &Options{Types: []string{"cpu"}},
+		Options:  &Options{Types: []string{"cpu"}, Frequency: DefaultFrequency},
 		pipeline: &pipeline{tally: tally.New()},
 		outputs:  []output{{path: "missing.svg"}, {path: "-"}},
 		elapsed:  10 * time.Second,
@@ -105,6 +105,44 @@ func TestSummary(t *testing.T) {
 			}
 			golden.Check(t, "summary_"+strings.NewReplacer(" ", "_", ":", "").Replace(test.name)+".txt", strings.Join(lines, "\n")+"\n")
 		})
+	}
+}
+
+// The summary and the outputs tell the same duration, that of the windows.
+func TestDurationIsTheProfilersOwn(t *testing.T) {
+	t.Parallel()
+	d := fakereceiver.Data{
+		Stacks:     []fakereceiver.Stack{stackOf(1, 5, nativeFrame("f"))},
+		Accounting: fakereceiver.Accounting{"samples.taken": 5, "samples.kept": 5},
+	}
+	r := summarized(d)
+	r.elapsed = 11 * time.Second
+	assert.Contains(t, r.summary(nil)[0], "5 samples in 10.0 s from")
+	lines := r.summary(syscall.SIGINT)
+	assert.Contains(t, lines[len(lines)-1], "interrupted after 10.0 s; ")
+	d.Accounting = nil
+	r = summarized(d)
+	r.elapsed = 11 * time.Second
+	assert.Contains(t, r.summary(nil)[0], "5 samples in 11.0 s from", "no windows are known")
+}
+
+func TestRecordingShorterThanAPeriod(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		frequency  int
+		accounting fakereceiver.Accounting
+		want       string
+	}{
+		{1, fakereceiver.Accounting{"samples.taken": 0}, "no samples: the recording was shorter than one sampling period of 1 s; raise --frequency"},
+		{2, fakereceiver.Accounting{"samples.taken": 2, "samples.idle": 1, "samples.filtered": 1}, "no samples: the recording was shorter than one sampling period of 0.5 s; raise --frequency"},
+		{4, fakereceiver.Accounting{"samples.taken": 0}, "no samples: none was taken in this time"},
+		{1, fakereceiver.Accounting{"samples.taken": 1, "samples.lost": 1}, "no samples: what was taken was lost"},
+	} {
+		r := summarized(fakereceiver.Data{})
+		r.Frequency = test.frequency
+		r.pipeline.tally = tally.New()
+		r.pipeline.tally.Add(fakereceiver.Data{Accounting: test.accounting, Duration: 300 * time.Millisecond}.Profiles())
+		assert.Equal(t, test.want, r.summary(nil)[0])
 	}
 }
 

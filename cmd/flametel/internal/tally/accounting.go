@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -23,8 +24,26 @@ type Accounting struct {
 	Asked, Achieved float64
 	CPUs            int64
 
-	lostBy  map[string]int64
-	seconds float64 // over which Achieved is the mean
+	lostBy     map[string]int64
+	seconds    float64   // over which Achieved is the mean
+	start, end time.Time // of the windows; zero if unknown
+}
+
+// Duration is the time from the start of the first window to the end of the
+// last, as the outputs show it; 0 if the profiler does not say.
+func (a *Accounting) Duration() time.Duration { return a.end.Sub(a.start) }
+
+// cover adds a window.
+func (a *Accounting) cover(start time.Time, d time.Duration) {
+	if start.Unix() <= 0 || d < 0 {
+		return
+	}
+	if a.start.IsZero() || start.Before(a.start) {
+		a.start = start
+	}
+	if end := start.Add(d); end.After(a.end) {
+		a.end = end
+	}
 }
 
 // Loss is a number of samples lost by one cause.
@@ -61,6 +80,7 @@ func (k *Kind) account(d dictionary, prof pprofile.Profile) {
 		"flametel.samples.lost":   &a.Lost, "flametel.frames.total": &a.Frames,
 		"flametel.frames.unknown": &a.UnknownFrames,
 	}
+	a.cover(prof.Time().AsTime(), time.Duration(prof.DurationNano()))
 	seconds := float64(prof.DurationNano()) / 1e9
 	d.attributes(prof.AttributeIndices(), func(key string, v pcommon.Value) {
 		if counter := counters[key]; counter != nil {

@@ -111,13 +111,18 @@ func (d dictionary) functionName(loc pprofile.Location) string {
 	return d.str(fn.SystemNameStrindex())
 }
 
-// module stands for all code of a file that has no name.
-func (d dictionary) module(loc pprofile.Location) string {
+// file is the name of the file that a location is in, "" if there is none.
+func (d dictionary) file(loc pprofile.Location) string {
 	i := loc.MappingIndex()
 	if table := d.MappingTable(); i <= 0 || int(i) >= table.Len() {
-		return callgraph.NameUnknown
+		return ""
 	}
-	base := path.Base(d.str(d.MappingTable().At(int(i)).FilenameStrindex()))
+	return d.str(d.MappingTable().At(int(i)).FilenameStrindex())
+}
+
+// module stands for all code of a file that has no name.
+func (d dictionary) module(loc pprofile.Location) string {
+	base := path.Base(d.file(loc))
 	switch {
 	case base == "." || base == "/":
 		return callgraph.NameUnknown
@@ -127,21 +132,13 @@ func (d dictionary) module(loc pprofile.Location) string {
 	return "[" + base + "]"
 }
 
-// kind derives the kind of a frame from its type, which the receiver always
-// gives.
+// kind derives the kind of a frame as the outputs do.
 func (d dictionary) kind(loc pprofile.Location) callgraph.Kind {
-	kind := callgraph.User
+	frameType := ""
 	d.attributes(loc.AttributeIndices(), func(key string, v pcommon.Value) {
-		if key != "profile.frame.type" {
-			return
-		}
-		switch v.Str() {
-		case "kernel":
-			kind = callgraph.Kernel
-		case "", "native", "go", "rust":
-		default:
-			kind = callgraph.JIT
+		if key == "profile.frame.type" {
+			frameType = v.Str()
 		}
 	})
-	return kind
+	return callgraph.KindOf(frameType, d.file(loc))
 }

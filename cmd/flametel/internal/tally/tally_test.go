@@ -26,16 +26,18 @@ func TestSelfTimeOfLeavesByKind(t *testing.T) {
 		{PID: 2, Process: "b", Count: 6, Frames: []fakereceiver.Frame{{Name: "loop", Type: "v8js", Module: "[anon]"}, main}},
 		{PID: 3, Process: "c", Count: 4, Frames: []fakereceiver.Frame{{Type: "native", Module: "/lib/libx.so"}, main}},
 		{PID: 3, Process: "c", Count: 3, Frames: []fakereceiver.Frame{{Type: "kernel", Module: "[kernel]"}}},
+		{PID: 3, Process: "c", Count: 9, Frames: []fakereceiver.Frame{{Name: "softirq", Module: "vmlinux"}}},
 		{PID: 3, Process: "c", Count: 2, Frames: []fakereceiver.Frame{{Type: "native"}}},
 		{PID: 3, Process: "c", Count: 1},
 	}
 	tally := New()
 	tally.Add(fakereceiver.Data{Stacks: stacks}.Profiles())
 	k := tally.Kind("cpu")
-	assert.Equal(t, int64(38), k.Total)
+	assert.Equal(t, int64(47), k.Total)
 	assert.Equal(t, 3, k.Processes())
 	assert.Equal(t, []Share{
 		{Function{"f", callgraph.User}, 15},
+		{Function{"softirq", callgraph.Kernel}, 9},
 		{Function{"read", callgraph.Kernel}, 7},
 		{Function{"loop", callgraph.JIT}, 6},
 		{Function{"[libx.so]", callgraph.Unknown}, 4},
@@ -70,6 +72,7 @@ func TestAccountingAddsUp(t *testing.T) {
 	assert.InDelta(t, 96, a.Achieved, 1e-9, "the mean over four seconds")
 	assert.InDelta(t, 99, a.Asked, 1e-9)
 	assert.Equal(t, int64(4), a.CPUs)
+	assert.Equal(t, 3*time.Second, a.Duration(), "both windows begin at one time")
 	assert.Zero(t, tally.Kind("cpu").Total, "accounting is no sample")
 	assert.Zero(t, tally.Kind("cpu").Processes())
 }
