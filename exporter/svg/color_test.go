@@ -59,7 +59,7 @@ func (c rgb) lab() [3]float64 {
 
 func distance(a, b rgb) float64 {
 	x, y := a.lab(), b.lab()
-	return math.Sqrt(math.Pow(x[0]-y[0], 2) + math.Pow(x[1]-y[1], 2) + math.Pow(x[2]-y[2], 2))
+	return math.Hypot(math.Hypot(x[0]-y[0], x[1]-y[1]), x[2]-y[2])
 }
 
 // Colour vision deficiencies of full severity: Machado, Oliveira and Fernandes,
