@@ -117,3 +117,19 @@ func (s *Stats) Lost() uint64 {
 	}
 	return sum
 }
+
+// Target names a process for SetTarget.
+type Target struct {
+	PID uint32
+	// StartTicks is when it started, CLOCK_BOOTTIME in hundredths of a second,
+	// as /proc/PID/stat has it. A later process with the same PID is another.
+	StartTicks uint64
+}
+
+// TargetOf returns the process that a sample was taken of.
+func TargetOf(s *Sample) Target {
+	return Target{PID: s.PID, StartTicks: s.StartNanos / startTickNanos}
+}
+
+// startTickNanos is FT_START_TICK_NS of targets.h.
+const startTickNanos = 10_000_000

@@ -128,22 +128,6 @@ func (s *Sampler) restartStopped(takenByCPU []uint64, sinceLast time.Duration) (
 	return restarted, nil
 }
 
-// Target names a process for SetTarget.
-type Target struct {
-	PID uint32
-	// StartTicks is when it started, CLOCK_BOOTTIME in hundredths of a second,
-	// as /proc/PID/stat has it. A later process with the same PID is another.
-	StartTicks uint64
-}
-
-// TargetOf returns the process that a sample was taken of.
-func TargetOf(s *Sample) Target {
-	return Target{PID: s.PID, StartTicks: s.StartNanos / startTickNanos}
-}
-
-// startTickNanos is FT_START_TICK_NS of targets.h.
-const startTickNanos = 10_000_000
-
 // SetTarget keeps the samples of a process, or drops them. Children started
 // from then on follow their parent if it is kept.
 func (s *Sampler) SetTarget(t Target, keep bool) error {

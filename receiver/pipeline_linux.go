@@ -30,6 +30,7 @@ type hostSource struct {
 	debuginfod *debuginfod.Client // nil if no servers are configured
 	registry   *process.Registry
 	resolver   *resolver
+	adviser    adviser
 	targets    *targets
 	events     *bpf.EventReader
 	sources    []source.Source
@@ -42,7 +43,12 @@ type hostSource struct {
 
 // newPipelineSource makes the source that samples this host.
 func newPipelineSource(set receiver.Settings, cfg *Config) (pipelineSource, error) {
-	return &hostSource{cfg: cfg, log: set.Logger, stop: make(chan struct{})}, nil
+	return &hostSource{
+		cfg:     cfg,
+		log:     set.Logger,
+		adviser: adviser{log: set.Logger, said: make(map[string]bool)},
+		stop:    make(chan struct{}),
+	}, nil
 }
 
 // Start begins to sample and to follow processes. The processes that run
@@ -213,7 +219,9 @@ func (h *hostSource) count(w *window.Window, src source.Source, samples []bpf.Sa
 			continue
 		}
 		values = src.Values(s, values[:0])
-		w.Add(process.Identity, kind, h.thread(s), h.resolver.frames(s, process), s.Count, values)
+		frames := h.resolver.frames(s, process)
+		h.adviser.look(process, frames)
+		w.Add(process.Identity, kind, h.thread(s), frames, s.Count, values)
 	}
 	tally.Count(counts)
 }

@@ -75,6 +75,13 @@ func (s *Symbolizer) DescribeGenerated(p *Process) []Attempt {
 	return t.attempts
 }
 
+// Advice says how to start the program of a process so that its generated code
+// gets names, "" if its runtime is not known. Ask for it when a frame has
+// ReasonNoMap.
+func Advice(p *Process) string {
+	return advice[runtimeOf(p)]
+}
+
 // advice is what makes a runtime tell the names of its code.
 var advice = map[jitname.Runtime]string{
 	jitname.V8:      "node --perf-basic-prof --interpreted-frames-native-stack",

@@ -1,0 +1,57 @@
+package receiver
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/flametel/flametel/receiver/internal/process"
+	"github.com/flametel/flametel/receiver/internal/window"
+	"github.com/flametel/flametel/symbolize"
+)
+
+func TestAdviceIsGivenOnceForEachExecutable(t *testing.T) {
+	core, logs := observer.New(zapcore.WarnLevel)
+	a := adviser{log: zap.New(core), said: make(map[string]bool)}
+	symbols := symbolize.New(symbolize.Options{})
+	t.Cleanup(symbols.Close)
+	image := func(name string) *symbolize.Process {
+		program, err := os.ReadFile("/proc/self/exe")
+		require.NoError(t, err)
+		file := filepath.Join(t.TempDir(), name)
+		require.NoError(t, os.WriteFile(file, program, 0o600))
+		p, err := symbols.OpenFile(file)
+		require.NoError(t, err)
+		return p
+	}
+	node, own := image("node"), image("own")
+	runs := func(exe string) process.Snapshot {
+		p := process.Snapshot{Image: own, Identity: &window.Process{ExecutablePath: exe}}
+		if filepath.Base(exe) == "node" {
+			p.Image = node
+		}
+		return p
+	}
+	unnamed := []*symbolize.Frame{{Reason: symbolize.ReasonNone}, {Kind: symbolize.KindJIT, Reason: symbolize.ReasonNoMap}}
+	for range 3 {
+		a.look(runs("/usr/bin/node"), []*symbolize.Frame{{Reason: symbolize.ReasonNoSymbol}})
+		require.Zero(t, logs.Len(), "nothing is missing")
+	}
+	for range 3 {
+		a.look(runs("/usr/bin/node"), unnamed)
+		a.look(runs("/opt/own"), unnamed)
+	}
+	require.Equal(t, 1, logs.Len())
+	require.Equal(t, "/usr/bin/node", logs.All()[0].ContextMap()["executable"])
+	require.Contains(t, logs.All()[0].ContextMap()["advice"], "--perf-basic-prof")
+	for i := range 2 * maxAdvised {
+		a.look(runs(fmt.Sprintf("/opt/%d/node", i)), unnamed)
+	}
+	require.Equal(t, maxAdvised, logs.Len())
+}
