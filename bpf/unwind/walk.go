@@ -99,7 +99,7 @@ func (w *Walker) step() End {
 	}
 	// On x86-64 a caller's CFA is above SP by at least the return address. On
 	// arm64 a leaf may have no frame.
-	if cfa < w.regs.SP || cfa == w.regs.SP && !(w.ARM64 && w.exact) || cfa%8 != 0 {
+	if cfa < w.regs.SP || cfa == w.regs.SP && (!w.ARM64 || !w.exact) || cfa%8 != 0 {
 		return EndFrame
 	}
 	return w.enter(ip, cfa, fp)
