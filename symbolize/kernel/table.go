@@ -53,7 +53,8 @@ func (p *parser) table() *Table {
 		for next < len(p.symbols) && p.symbols[next].addr == s.addr {
 			next++ // its aliases, sorted behind it
 		}
-		if s.rank < rankPrefix {
+		// The last address there is has no room for code.
+		if s.rank < rankPrefix && s.addr != 1<<64-1 {
 			t.add(s.addr, p.end(s, next), s.module, p.names[s.name:][:s.length])
 			t.pad(p.symbols[:i])
 		}
