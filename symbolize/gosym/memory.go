@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/flametel/flametel/symbolize/addr"
 	"github.com/flametel/flametel/symbolize/elffile"
@@ -99,6 +100,9 @@ func (m *memory) view(a addr.File) ([]byte, error) {
 		return nil, fmt.Errorf("%w: no file content at address %#x", ErrFormat, uint64(a))
 	}
 	off := s.Offset + addr.Offset(a-s.Start)
+	if off > math.MaxInt64-pageBytes {
+		return nil, fmt.Errorf("%w: no file reaches to offset %#x", ErrFormat, uint64(off))
+	}
 	p, err := m.page(off &^ (pageBytes - 1))
 	if err != nil {
 		return nil, err
@@ -230,6 +234,9 @@ func (m *memory) scan(start, limit addr.File, overlap int, look func(at addr.Fil
 	s, ok := m.segment(start)
 	if !ok {
 		return nil
+	}
+	if s.Offset+addr.Offset(s.Limit-s.Start) > math.MaxInt64 {
+		return nil // no file is that large
 	}
 	buf := make([]byte, scanBytes)
 	step := addr.File(scanBytes-overlap) &^ 15
