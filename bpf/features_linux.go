@@ -9,12 +9,6 @@ import (
 	ebpffeatures "github.com/cilium/ebpf/features"
 )
 
-// features are the switches of compat.h.
-type features struct {
-	loop     bool // bpf_loop, kernel 5.17
-	taskRegs bool // bpf_task_pt_regs, kernel 5.15
-}
-
 // probeFeatures asks the kernel. A probe that could not tell is an error, not
 // a no: an older way would be taken for reasons that nobody sees.
 func probeFeatures() (features, error) {

@@ -29,6 +29,9 @@ func load(opts *Options) (_ *objects, err error) {
 	// than that the attempt is made and may fail.
 	_ = rlimit.RemoveMemlock()
 
+	if opts.features == nil {
+		opts.features = probeFeatures
+	}
 	o := &objects{}
 	defer func() {
 		if err != nil {
@@ -47,7 +50,7 @@ func load(opts *Options) (_ *objects, err error) {
 }
 
 func (o *objects) loadProfile(opts *Options) error {
-	f, err := probeFeatures()
+	f, err := opts.features()
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,15 @@ type Options struct {
 	// OnlineCPUs lists the CPUs to sample; nil means those that the kernel
 	// says are online.
 	OnlineCPUs func() ([]int, error)
+
+	// features are what the kernel has; nil means: ask it.
+	features func() (features, error)
+}
+
+// features are the switches of compat.h.
+type features struct {
+	loop     bool // bpf_loop, kernel 5.17
+	taskRegs bool // bpf_task_pt_regs, kernel 5.15
 }
 
 const (

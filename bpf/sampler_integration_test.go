@@ -114,6 +114,40 @@ func TestDeepStacks(t *testing.T) {
 	}
 }
 
+// What kernels before 5.17 get: stacks of up to 127 frames, walked by the
+// kernel's helper, and a mark where they are cut.
+func TestOlderKernels(t *testing.T) {
+	program := build(t, "deep")
+	none := func() (features, error) { return features{}, nil }
+	cmd := start(t, program, "100")
+	s := target(t, cmd.Process.Pid, Options{Frequency: 997, features: none})
+	deepest := 0
+	for _, sample := range collect(t, s, 100) {
+		deepest = max(deepest, len(sample.User))
+		require.Zero(t, sample.Flags&UserTruncated)
+	}
+	require.Greater(t, deepest, 100)
+
+	deeper := start(t, program, "600")
+	require.NoError(t, s.SetTarget(processOf(t, deeper.Process.Pid), true))
+	reader := start(t, "dd", "if=/dev/zero", "of=/dev/null", "bs=1M")
+	require.NoError(t, s.SetTarget(processOf(t, reader.Process.Pid), true))
+	cut, inKernel := 0, 0
+	for deadline := time.Now().Add(time.Minute); (cut == 0 || inKernel == 0) && time.Now().Before(deadline); {
+		for _, sample := range collect(t, s, 50) {
+			if sample.PID == uint32(deeper.Process.Pid) && len(sample.User) == MaxKernelFrames {
+				require.NotZero(t, sample.Flags&UserTruncated)
+				cut++
+			}
+			if sample.PID == uint32(reader.Process.Pid) && len(sample.Kernel) > 0 && len(sample.User) > 0 {
+				inKernel++
+			}
+		}
+	}
+	require.NotZero(t, cut)
+	require.NotZero(t, inKernel, "user stacks below kernel stacks")
+}
+
 // However many paths there are, no stack is mixed up with another: every
 // caller really calls its callee.
 func TestManyDistinctStacks(t *testing.T) {

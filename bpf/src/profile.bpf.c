@@ -129,7 +129,7 @@ int profile(struct ft_perf_ctx *ctx)
 		if (ft_kernel_stack(s, chunks, ctx, &key))
 			goto stacks_full;
 	}
-	if (ft_user_stack(s, chunks, task, &ctx->regs, user_mode, &key))
+	if (ft_user_stack(s, chunks, ctx, task, &ctx->regs, user_mode, &key))
 		goto stacks_full;
 
 	if (key.flags & FT_USER_TRUNCATED)

@@ -9,25 +9,14 @@
 
 #include "types.h"
 
-/* Kernel 5.17, e6f2dd0f8067 ("bpf: Add bpf_loop helper"). */
+/*
+ * Kernel 5.17, e6f2dd0f8067 ("bpf: Add bpf_loop helper"). Before, loops are
+ * verified turn by turn and 1,024 frames are too many for that: the kernel's
+ * own helper walks the stack then, up to FT_MAX_KERNEL_FRAMES.
+ */
 const volatile bool have_loop;
 /* Kernel 5.15, dd6e10fbd9fb ("bpf: Add bpf_task_pt_regs() helper"). */
 const volatile bool have_task_regs;
-
-/*
- * Calls step(i, state) for i in [0, n) until it returns non-zero. The loop for
- * old kernels is verified once for each turn, so n and step must be small.
- */
-#define ft_repeat(n, step, state)                              \
-	do {                                                   \
-		if (have_loop) {                               \
-			bpf_loop(n, step, state, 0);           \
-		} else {                                       \
-			for (u32 ft_i = 0; ft_i < (n); ft_i++) \
-				if (step(ft_i, state))         \
-					break;                 \
-		}                                              \
-	} while (0)
 
 /* When the process of the current task started, CLOCK_BOOTTIME. */
 static __always_inline u64 ft_task_start(struct task_struct *task)

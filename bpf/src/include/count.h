@@ -85,14 +85,14 @@ static __always_inline bool ft_walk_begin(struct ft_walk *w, struct task_struct 
 }
 
 /* Walks and stores the user stack. Returns 0, or the error of the map. */
-static __always_inline long ft_user_stack(struct ft_scratch *s, void *chunks,
+static __always_inline long ft_user_stack(struct ft_scratch *s, void *chunks, void *ctx,
 					  struct task_struct *task, struct ft_regs *ctx_regs,
 					  bool user_mode, struct ft_count_key *key)
 {
 	struct ft_walk w = { .s = s };
 
 	if (ft_walk_begin(&w, task, ctx_regs, user_mode))
-		ft_walk_user(&w);
+		ft_walk_user(&w, ctx);
 	key->flags |= w.flags;
 	return ft_store_stack(s, chunks, w.len, &key->user_stack);
 }

@@ -107,7 +107,13 @@ static __always_inline long ft_store_stack(struct ft_scratch *s, void *chunks, u
 	*id = 0;
 	if (len == 0)
 		return 0;
-	ft_repeat(FT_MAX_CHUNKS, ft_store_chunk, &st);
+	if (have_loop) {
+		bpf_loop(FT_MAX_CHUNKS, ft_store_chunk, &st, 0);
+	} else {
+		for (u32 i = 0; i < FT_MAX_KERNEL_FRAMES / FT_CHUNK_WORDS + 1; i++)
+			if (ft_store_chunk(i, &st))
+				break;
+	}
 	*id = st.parent;
 	return st.err;
 }

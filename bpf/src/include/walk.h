@@ -88,14 +88,28 @@ static long ft_walk_step(u32 index, struct ft_walk *w)
 
 /*
  * Fills s->words with the user stack. ip, sp, fp and compat of w are those of
- * the leaf.
+ * the leaf; ctx is the program's, for the helper of older kernels.
  */
-static __always_inline void ft_walk_user(struct ft_walk *w)
+static __always_inline void ft_walk_user(struct ft_walk *w, void *ctx)
 {
+	long size;
+
 	if (w->compat)
 		w->flags |= FT_COMPAT_TASK;
-	/* One turn more than frames: it is the one that sees the limit. */
-	ft_repeat(FT_MAX_FRAMES + 1, ft_walk_step, w);
+	if (have_loop) {
+		/* One turn more than frames: it is the one that sees the limit. */
+		bpf_loop(FT_MAX_FRAMES + 1, ft_walk_step, w, 0);
+		return;
+	}
+	size = bpf_get_stack(ctx, w->s->words, FT_MAX_KERNEL_FRAMES * sizeof(u64),
+			     BPF_F_USER_STACK);
+	if (size <= 0) {
+		w->flags |= FT_USER_FAULT;
+		return;
+	}
+	if (size >= FT_MAX_KERNEL_FRAMES * (long)sizeof(u64))
+		w->flags |= FT_USER_TRUNCATED;
+	w->len = (u64)size / sizeof(u64);
 }
 
 #endif
