@@ -3,6 +3,7 @@ package bpf
 import (
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
@@ -22,7 +23,7 @@ func openClock(cpu int, periodNanos uint64, program *ebpf.Program) (_ *clock, er
 	attr := unix.PerfEventAttr{
 		Type:   unix.PERF_TYPE_SOFTWARE,
 		Config: unix.PERF_COUNT_SW_CPU_CLOCK,
-		Size:   unix.PERF_ATTR_SIZE_VER8,
+		Size:   uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
 		Sample: periodNanos,
 		Bits:   unix.PerfBitDisabled,
 	}

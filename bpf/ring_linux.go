@@ -36,7 +36,7 @@ func openEventRing(cpu int) (_ *eventRing, err error) {
 	attr := unix.PerfEventAttr{
 		Type:        unix.PERF_TYPE_SOFTWARE,
 		Config:      unix.PERF_COUNT_SW_DUMMY,
-		Size:        unix.PERF_ATTR_SIZE_VER8,
+		Size:        uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
 		Sample_type: unix.PERF_SAMPLE_TID | unix.PERF_SAMPLE_TIME,
 		Clockid:     unix.CLOCK_MONOTONIC,
 		Wakeup:      1, // a byte: the reader waits for anything, then lets more gather
