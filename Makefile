@@ -88,6 +88,11 @@ bench-nginx: setup-bench build ## what profiling costs nginx: nothing, flametel 
 compare-perf: setup-bench build ## the same processes in the same seconds, by perf and by flametel
 	$(GO) run ./internal/tools/compareperf
 
+.PHONY: kernels
+kernels: build-flametel ## record a workload on Debian's other kernels, under qemu
+	$(SETUP) kernels
+	$(GO) run ./internal/tools/kernels
+
 .PHONY: generate
 generate: setup-generate ## make the BPF objects, the component metadata and the collector's sources again
 	$(GO) generate ./...

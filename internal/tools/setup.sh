@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a make target needs, each only if what it brings is absent.
 #
-#   setup.sh run | test | generate | lint | bench
+#   setup.sh run | test | generate | lint | bench | kernels
 #
 # Says nothing when nothing is missing. `apt-get update` runs only before an installation.
 set -euo pipefail
@@ -50,6 +50,12 @@ xz                                xz-utils"
 readonly run_needs="
 /etc/ssl/certs/ca-certificates.crt ca-certificates"
 
+readonly kernels_needs="
+cpio                              cpio
+gcc                               gcc
+qemu-system-x86_64                qemu-system-x86
+/usr/share/seabios                seabios"
+
 readonly lint_needs="
 clang-format-14                   clang-format-14"
 
@@ -58,6 +64,7 @@ needs_of() {
 	run) echo "$run_needs" ;;
 	generate) echo "$generate_needs" ;;
 	bench) echo "$bench_needs" ;;
+	kernels) echo "$kernels_needs" ;;
 	lint) echo "$lint_needs" ;;
 	test) echo "$generate_needs$bench_needs$test_needs" ;;
 	*)
