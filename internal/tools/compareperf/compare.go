@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"os"
 	"slices"
 	"strings"
 )
@@ -47,10 +48,16 @@ func compareFunctions(name string, perf, ours *summary) (row []string, overlap f
 	}, overlap
 }
 
+// shares lists functions for people. Where this clone is says nothing.
 func shares(names []string, s *summary) string {
+	here, err := os.Getwd()
 	parts := make([]string, len(names))
 	for i, name := range names {
-		parts[i] = fmt.Sprintf("%s %.1f", strings.ReplaceAll(name, "|", "\\|"), 100*s.functions[name]/s.total)
+		shown := strings.ReplaceAll(name, "|", "\\|")
+		if err == nil {
+			shown = strings.ReplaceAll(shown, here+"/", "")
+		}
+		parts[i] = fmt.Sprintf("%s %.1f", shown, 100*s.functions[name]/s.total)
 	}
 	return strings.Join(parts, ", ")
 }
