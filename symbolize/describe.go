@@ -85,7 +85,7 @@ func Advice(p *Process) string {
 // advice is what makes a runtime tell the names of its code.
 var advice = map[jitname.Runtime]string{
 	jitname.V8:      "node --perf-basic-prof --interpreted-frames-native-stack",
-	jitname.JVM:     "java -XX:+PreserveFramePointer and a perf-map agent, or -XX:+DumpPerfMapAtExit",
+	jitname.JVM:     "java -XX:+PreserveFramePointer and a perf-map agent, or run jcmd PID Compiler.perfmap while it is profiled",
 	jitname.Dotnet:  "DOTNET_PerfMapEnabled=1",
 	jitname.CPython: "python3 -X perf (3.12 and later)",
 }

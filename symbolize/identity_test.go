@@ -85,13 +85,35 @@ func TestSecondRunOfATool(t *testing.T) {
 	proc, _ := fakeProc(t)
 	s := newPatient(Options{ProcRoot: proc})
 	defer s.Close()
-	m := l.event(base, "/lib.so")
+	m := l.mapping(base, "/lib.so")
 	mapFile(t, proc, m, l.path)
 	first := process(s, m)
 	require.NoError(t, os.RemoveAll(filepath.Join(proc, "7")))
-	second := s.Open(8, l.event(base+0x100000, "/lib.so"))
-	assert.Same(t, first.Mappings[0].Object, second, "found by its build ID although its process is gone")
-	assert.NotSame(t, second, s.Open(8, l.event(base, "/other/lib.so")), "another path is not trusted")
+	second := s.Open(8, l.mapping(base+0x100000, "/lib.so"))
+	assert.Same(t, first.Mappings[0].Object, second, "found by its inode although its process is gone")
+	assert.NotSame(t, second, s.Open(8, l.mapping(base, "/other/lib.so")), "another path is not trusted")
+}
+
+// Anybody can give a file the build ID of another, and mount it in its place
+// for himself.
+func TestAnotherFileOfTheSamePathAndBuildID(t *testing.T) {
+	t.Parallel()
+	victim, evil := functions(t, "-Wl,--build-id=0x0102", "victim"), functions(t, "-Wl,--build-id=0x0102", "evil")
+	proc, _ := fakeProc(t)
+	s := newPatient(Options{ProcRoot: proc})
+	defer s.Close()
+	at := base
+	for range 2 {
+		for _, c := range []struct {
+			l    *library
+			name string
+		}{{evil, "evil"}, {victim, "victim"}} {
+			at += 0x100000
+			m := c.l.mapping(at, "/srv")
+			mapFile(t, proc, m, c.l.path)
+			assert.Equal(t, c.name, name(one(s, process(s, m), c.l.at(m, c.name))))
+		}
+	}
 }
 
 func TestFileOverwrittenInPlace(t *testing.T) {

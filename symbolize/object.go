@@ -50,13 +50,12 @@ const (
 	objectLost // a file that could not be opened
 )
 
-// objectKey identifies what a name leads to. A build ID alone would let any
-// file claim to be another; with the path, processes that see the same file
-// system share names and others do not.
+// objectKey identifies what a name leads to. A build ID alone, or with the path
+// that a process sees, would let any file claim to be another.
 type objectKey struct {
 	path    string
 	buildID string   // of the GNU kind, raw bytes
-	id      identity // zero if there is a build ID
+	id      identity // of the file when it was opened
 }
 
 // origin is a mapping through which a file may be opened.

@@ -63,27 +63,17 @@ func (s *Symbolizer) Open(pid int, m procmap.Mapping) *Object {
 			extent: addr.File(m.Offset) + addr.File(m.Limit-m.Start), lost: err,
 		}
 	}
-	key := objectKey{path: path, buildID: string(f.buildID)}
-	if key.buildID == "" {
-		key.id = f.id
-	}
+	key := objectKey{path: path, buildID: string(f.buildID), id: f.id}
 	return s.insert(key, origin{pid, m}, f)
 }
 
 // known returns the object of a mapping if it is sure to be the right one
-// without opening anything: by its build ID, or by an inode that we hold open
-// and that has not been written to since.
+// without opening anything: by an inode that we hold open and that has not been
+// written to since.
 func (s *Symbolizer) known(pid int, m *procmap.Mapping) *Object {
 	x := &s.index
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if len(m.BuildID) > 0 {
-		o := x.objects[objectKey{path: m.Path, buildID: string(m.BuildID)}]
-		if o == nil || o.failed.Load() {
-			return nil
-		}
-		return x.touch(o, origin{pid, *m})
-	}
 	if m.Inode == 0 {
 		return nil
 	}
@@ -108,7 +98,7 @@ func (x *index) touch(o *Object, from origin) *Object {
 	x.seen++
 	o.seen = x.seen
 	o.origin = from
-	if from.mapping.Inode != 0 && len(from.mapping.BuildID) == 0 { // else it may be another file of the same ID
+	if from.mapping.Inode != 0 {
 		x.inodes[inodeKey{from.mapping.Dev, from.mapping.Inode, from.mapping.Path}] = pinned{o, o.pin}
 	}
 	return o

@@ -81,13 +81,25 @@ func Rust(linker string) bool {
 	if rest, ok := strings.CutPrefix(linker, "_R"); ok {
 		return len(rest) > 1 && (rest[0] >= 'A' && rest[0] <= 'Z' || rest[0] >= '0' && rest[0] <= '9')
 	}
-	base, _ := cutSuffix(linker)
-	const hash = len("17h0123456789abcdefE")
-	if !strings.HasPrefix(base, "_ZN") || len(base) < len("_ZN")+hash {
-		return false
+	return legacyRustEnd(linker) > 0
+}
+
+// legacyRustEnd returns where a legacy name of Rust ends, behind its part of "h"
+// and 16 hexadecimal digits; 0 if the name is none.
+func legacyRustEnd(linker string) int {
+	const mark, digits = "17h", 16
+	i := strings.LastIndex(linker, mark)
+	end := i + len(mark) + digits + 1
+	if i < 0 || end > len(linker) || linker[end-1] != 'E' || !strings.HasPrefix(linker, "_ZN") {
+		return 0
 	}
-	last, ok := strings.CutPrefix(base[len(base)-hash:], "17h")
-	return ok && last[16] == 'E' && strings.Trim(last[:16], "0123456789abcdef") == ""
+	if end < len(linker) && !strings.ContainsRune(".$@", rune(linker[end])) {
+		return 0 // arguments follow: C++ with a function of that name
+	}
+	if strings.Trim(linker[i+len(mark):end-1], "0123456789abcdef") != "" {
+		return 0
+	}
+	return end
 }
 
 // cutSuffix takes off what compilers append to the name of a function that
@@ -95,7 +107,10 @@ func Rust(linker string) bool {
 // but for the hashes that LLVM adds.
 func cutSuffix(linker string) (base, suffix string) {
 	i := strings.IndexByte(linker, '.')
-	if i < 0 {
+	if end := legacyRustEnd(linker); end > 0 {
+		i = end // such a name has ".." in it where others have "::"
+	}
+	if i < 0 || i == len(linker) {
 		return linker, ""
 	}
 	base, suffix = linker[:i], linker[i:]

@@ -24,6 +24,7 @@ func TestName(t *testing.T) {
 		{"_ZN12_GLOBAL__N_13runEv", "(anonymous namespace)::run", "(anonymous namespace)::run()"},
 		{"_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write", "core::fmt::write"},
 		{"_ZN4core3fmt5write17h0123456789abcdefE.llvm.1234", "core::fmt::write", "core::fmt::write"},
+		{"_ZN55_$LT$$u5b$u8$u3b$$u20$4$u5d$$u20$as$u20$m..deep..Tr$GT$2go17hfe77c7034065bec4E", "<[u8; 4] as m::deep::Tr>::go", "<[u8; 4] as m::deep::Tr>::go"},
 		{"_RNvCs1234_7mycrate3foo", "mycrate::foo", "mycrate::foo"},
 		{"_RNvMC3stdINtC3std3VeclE4push", "<std::Vec>::push", "<std::Vec<i32>>::push"},
 		{"_RINvCs1234_7mycrate3foolE", "mycrate::foo", "mycrate::foo::<i32>"},
@@ -38,18 +39,19 @@ func TestName(t *testing.T) {
 func TestRust(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{
-		"_RNvCs1234_7mycrate3foo":                          true,
-		"_ZN4core3fmt5write17h0123456789abcdefE":           true,
-		"_ZN4core3fmt5write17h0123456789abcdefE.llvm.1234": true,
-		"_ZN4core3fmt5write17h0123456789abcdegE":           false,
-		"_ZN12_GLOBAL__N_13runEv":                          false,
-		"_ZN3app3hotIiEEiT_":                               false,
-		"_Release":                                         false,
-		"_R":                                               false,
-		"":                                                 false,
-		"_ZN17h0123456789abcdefE":                          true,
-		"_ZNSt6vectorIiSaIiEE9push_backERKi":               false,
-		"_ZN3foo17h0123456789abcdefEv":                     false,
+		"_RNvCs1234_7mycrate3foo":                                                             true,
+		"_ZN4core3fmt5write17h0123456789abcdefE":                                              true,
+		"_ZN4core3fmt5write17h0123456789abcdefE.llvm.1234":                                    true,
+		"_ZN55_$LT$$u5b$u8$u3b$$u20$4$u5d$$u20$as$u20$m..deep..Tr$GT$2go17hfe77c7034065bec4E": true,
+		"_ZN4core3fmt5write17h0123456789abcdegE":                                              false,
+		"_ZN12_GLOBAL__N_13runEv":                                                             false,
+		"_ZN3app3hotIiEEiT_":                                                                  false,
+		"_Release":                                                                            false,
+		"_R":                                                                                  false,
+		"":                                                                                    false,
+		"_ZN17h0123456789abcdefE":                                                             true,
+		"_ZNSt6vectorIiSaIiEE9push_backERKi":                                                  false,
+		"_ZN3foo17h0123456789abcdefEv":                                                        false,
 	} {
 		assert.Equal(t, want, Rust(name), name)
 	}

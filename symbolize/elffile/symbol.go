@@ -29,6 +29,7 @@ const (
 	rankBindLocal rank = 2
 	rankUnsized   rank = 4
 	rankNoType    rank = 8
+	rankIndirect  rank = 16
 )
 
 // Types of symbols that debug/elf does not name.
@@ -151,6 +152,7 @@ func (f *File) candidate(b []byte, c *code) (candidate, bool) {
 		if s.size == 0 { // it covers the resolver's body and nothing else
 			return s, false
 		}
+		s.rank |= rankIndirect // what runs there is the resolver, which may have a name of its own
 	case byte(elf.STT_NOTYPE):
 		s.rank |= rankNoType
 	default:

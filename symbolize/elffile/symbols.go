@@ -41,7 +41,8 @@ const maxRange = 1<<32 - 1
 //   - A symbol without a size extends to the next symbol, never over an
 //     address that one with a size covers, and never out of its section.
 //   - Data, sections, files, absolute and undefined symbols and the marks of
-//     compilers name nothing. Indirect functions (IFUNC) name their resolver.
+//     compilers name nothing. Indirect functions (IFUNC) name their resolver
+//     if nothing else does.
 //   - The stubs of procedure linkage tables are "name@plt", the code that they
 //     share is "[plt]".
 //
