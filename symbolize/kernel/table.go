@@ -114,11 +114,18 @@ func (t *Table) add(start, end uint64, module uint16, name []byte) {
 // front of it, if the symbol before it marks such: what runs there (call
 // accounting, type checks) runs on behalf of this function.
 func (t *Table) pad(before []symbol) {
-	r := &t.ranges[len(t.ranges)-1]
-	if n := len(before); n > 0 && before[n-1].rank == rankPrefix && r.start-before[n-1].addr <= maxPadding {
-		r.size += uint32(r.start - before[n-1].addr)
-		r.start = before[n-1].addr
+	last := len(t.ranges) - 1
+	r := &t.ranges[last]
+	n := len(before)
+	if n == 0 || before[n-1].rank != rankPrefix || r.start-before[n-1].addr > maxPadding {
+		return
 	}
+	from := before[n-1].addr
+	if last > 0 && t.ranges[last-1].start+uint64(t.ranges[last-1].size) > from {
+		return // a function begins where the mark stands
+	}
+	r.size += uint32(r.start - from)
+	r.start = from
 }
 
 // bounds notes from where to where the kernel itself has code.
