@@ -12,14 +12,25 @@ const onlineCPUsFile = "/sys/devices/system/cpu/online"
 // maxCPU bounds what is believed of the kernel's list (NR_CPUS is 8192 at most).
 const maxCPU = 1 << 13
 
+// OnlineCPUList returns the kernel's list of the CPUs that are online now, such
+// as "0-3". It costs some microseconds: compare it to see whether SyncCPUs has
+// something to do.
+func OnlineCPUList() (string, error) {
+	text, err := os.ReadFile(onlineCPUsFile)
+	if err != nil {
+		return "", fmt.Errorf("list online CPUs: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
 // onlineCPUs reads the CPUs that are online now. They may have gaps, and may
 // be fewer than the possible ones.
 func onlineCPUs() ([]int, error) {
-	text, err := os.ReadFile(onlineCPUsFile)
+	text, err := OnlineCPUList()
 	if err != nil {
-		return nil, fmt.Errorf("list online CPUs: %w", err)
+		return nil, err
 	}
-	cpus, err := parseCPUList(strings.TrimSpace(string(text)))
+	cpus, err := parseCPUList(text)
 	if err != nil {
 		return nil, fmt.Errorf("list online CPUs: %s: %w", onlineCPUsFile, err)
 	}

@@ -121,21 +121,28 @@ const hotplugInterval = 250 * time.Millisecond
 func (h *hostSource) followCPUs() {
 	ticker := time.NewTicker(hotplugInterval)
 	defer ticker.Stop()
-	failed := false
+	failed, known := false, ""
 	for {
 		select {
 		case <-h.stop:
 			return
 		case <-ticker.C:
 		}
-		err := h.events.SyncCPUs()
+		online, err := bpf.OnlineCPUList()
+		if err == nil && online == known {
+			continue
+		}
+		known = online
+		err = errors.Join(err, h.events.SyncCPUs())
 		for _, src := range h.sources {
 			err = errors.Join(err, src.SyncCPUs())
 		}
 		if err != nil && !failed {
 			h.log.Error("CPUs that come and go could not be followed.", zap.Error(err))
 		}
-		failed = err != nil
+		if failed = err != nil; failed {
+			known = "" // try again
+		}
 	}
 }
 

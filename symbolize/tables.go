@@ -47,13 +47,17 @@ var errSlow = errors.New("reading its debug information took too long")
 
 // lookup reads what is known of an address.
 func (t *tables) lookup(at addr.File) (a answer) {
+	isGo := false
 	if t.golang != nil {
-		if start, limit := t.golang.Text(); at >= start && at < limit {
+		start, limit := t.golang.Text()
+		if isGo = at >= start && at < limit; isGo {
 			a.golang, a.err = t.lookupGo(at)
 		}
 		a.goBytes = t.golang.Bytes()
 	}
-	if len(a.golang) == 0 && t.debugFile != nil {
+	// What the line table of Go does not know of Go's own text, DWARF does not
+	// know either, and the DWARF of Go programs is large and compressed.
+	if !isGo && t.debugFile != nil {
 		a.dwarf, a.err = t.lookupDWARF(at)
 	}
 	if t.dwarf != nil {
