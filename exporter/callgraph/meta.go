@@ -81,12 +81,15 @@ func (a *Accounting) add(attrs map[string]pcommon.Value, covers time.Duration) {
 	}
 	a.CPUs = max(a.CPUs, integer(attrs[attrPrefix+"cpus"]))
 	a.FrequencyAsked = max(a.FrequencyAsked, float(attrs[attrPrefix+"frequency.asked"]))
-	a.addAchieved(float(attrs[attrPrefix+"frequency.achieved"]), covers.Seconds())
+	if achieved, ok := attrs[attrPrefix+"frequency.achieved"]; ok {
+		a.addAchieved(float(achieved), covers.Seconds())
+	}
 }
 
-// addAchieved keeps the mean frequency over time.
+// addAchieved keeps the mean frequency over time; that of a short window
+// without a tick is 0 and counts too.
 func (a *Accounting) addAchieved(hertz, seconds float64) {
-	if hertz <= 0 || seconds <= 0 {
+	if hertz < 0 || seconds <= 0 {
 		return
 	}
 	sum := a.FrequencyAchieved*a.achievedWeight + hertz*seconds

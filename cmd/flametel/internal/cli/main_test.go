@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -41,6 +42,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == child.ExecName {
 		os.Exit(child.Exec(os.Args[2:]))
 	}
+	// What we handle is reset in the programs that we start; what our own
+	// parent ignores, as nohup does with SIGHUP, would stay ignored.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	os.Exit(m.Run())
 }
 
