@@ -78,8 +78,9 @@ func (p *Process) at(nanos uint64) *program {
 func (p *Process) exec(since uint64, comm string) {
 	old := p.running()
 	if since <= p.learntAt {
-		// What procfs told was already the new program.
-		*old = program{versions: []version{{0, symbolize.NewProcess(int(p.pid), p.startLow)}}}
+		// What procfs told was already the new program: of the old one nothing
+		// is known, and its few samples go under the name that came.
+		*old = program{comm: comm, versions: []version{{0, symbolize.NewProcess(int(p.pid), p.startLow)}}}
 	}
 	p.programs = append(p.programs, &program{
 		comm:     comm,

@@ -225,7 +225,7 @@ func TestExecOfAProcessThatIsLearntOf(t *testing.T) {
 	r.Apply([]bpf.Event{exec(t0, 10, "new"), mmap(t0+10, 10, 0x401000, "/new")})
 	before := r.Find(10, born, t0-100, "old")
 	require.Empty(t, before.Image.Mappings)
-	require.Equal(t, "old", before.Identity.Name)
+	require.Equal(t, "new", before.Identity.Name)
 	require.Equal(t, []string{"/new"}, paths(r.Find(10, born, t0+100, "new")))
 }
 
