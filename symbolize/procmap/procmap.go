@@ -15,13 +15,12 @@ type Mapping struct {
 	// Offset is where Start lies in the file.
 	Offset addr.Offset
 	// Dev and Inode are the file's identity as the kernel printed it, Dev as
-	// DeviceNumber makes it; 0 for memory without a file, and for mappings
-	// learnt from an event that carried a build ID instead. On overlay and
-	// btrfs they differ from stat.
+	// DeviceNumber makes it; 0 for memory without a file. On overlay and btrfs
+	// they differ from stat.
 	Dev   uint64
 	Inode uint64
-	// BuildID is the GNU build ID that the kernel read from the mapped file
-	// (perf MMAP2 events), nil if not known.
+	// BuildID is the GNU build ID of the mapped file if whoever made the
+	// mapping knows it, else nil: a file with another one is not this one.
 	BuildID []byte
 	// Path is the file name in the process's mount namespace, without the
 	// suffix " (deleted)"; "[vdso]", "[vsyscall]", "[heap]", ...; "" or "//anon"
