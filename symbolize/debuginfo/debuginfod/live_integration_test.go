@@ -52,7 +52,7 @@ func TestRealServer(t *testing.T) {
 		}
 	})
 
-	c := newClient(t, Options{AbsentFor: time.Millisecond, RetryAfter: time.Millisecond}, fmt.Sprintf("http://127.0.0.1:%d", port))
+	c := newClient(t, Options{AbsentFor: time.Second, RetryAfter: time.Millisecond}, fmt.Sprintf("http://127.0.0.1:%d", port))
 	for deadline := time.Now().Add(time.Minute); ; {
 		f, state := c.Find(id)
 		if state == Found {
