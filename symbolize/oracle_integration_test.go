@@ -43,13 +43,19 @@ type symbolRange struct {
 // "dyn-syms".
 func functionsOf(t *testing.T, file, tables string) []symbolRange {
 	t.Helper()
+	return symbolsOf(t, file, tables, "FUNC", "NOTYPE", "IFUNC")
+}
+
+// symbolsOf is functionsOf for symbols of other types.
+func symbolsOf(t *testing.T, file, tables string, types ...string) []symbolRange {
+	t.Helper()
 	out, err := exec.Command("readelf", "-W", "--"+tables, file).Output()
 	require.NoError(t, err)
 	type key struct{ start, size uint64 }
 	all := map[key][]string{}
 	for line := range strings.Lines(string(out)) {
 		w := strings.Fields(line)
-		if len(w) < 8 || !slices.Contains([]string{"FUNC", "NOTYPE", "IFUNC"}, w[3]) || w[6] == "UND" || w[6] == "ABS" {
+		if len(w) < 8 || !slices.Contains(types, w[3]) || w[6] == "UND" || w[6] == "ABS" {
 			continue
 		}
 		start, err1 := strconv.ParseUint(w[1], 16, 64)

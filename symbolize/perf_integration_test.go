@@ -39,10 +39,7 @@ int main() {
 }
 `
 
-var (
-	perfMmap   = regexp.MustCompile(`PERF_RECORD_MMAP2 \d+/\d+: \[(0x[0-9a-f]+)\((0x[0-9a-f]+)\) @ (0x[0-9a-f]+|0) ([0-9a-f]+):([0-9a-f]+) (\d+) \d+\]: r-xp (.*)$`)
-	perfSample = regexp.MustCompile(`^\s*([0-9a-f]+) (.*) \((.*)\)$`)
-)
+var perfMmap = regexp.MustCompile(`PERF_RECORD_MMAP2 \d+/\d+: \[(0x[0-9a-f]+)\((0x[0-9a-f]+)\) @ (0x[0-9a-f]+|0) ([0-9a-f]+):([0-9a-f]+) (\d+) \d+\]: r-xp (.*)$`)
 
 // TestOraclePerf names the samples that perf took of a program, in the program,
 // its libraries and the kernel, and compares with what perf script prints.
@@ -117,4 +114,44 @@ func aliasOf(t *testing.T, known map[string][]symbolRange, f *Frame, got, want s
 	}
 	names := named(known[file], uint64(f.Address))
 	return slices.Contains(names, got) && slices.Contains(names, want)
+}
+
+// TestOraclePerfEverywhere compares what perf script calls 10,000 addresses of
+// the code of each file. Names that stand at the same place count as equal, and
+// so does no name for the constants that node has among its code.
+func TestOraclePerfEverywhere(t *testing.T) {
+	t.Parallel()
+	dir := build(t, map[string]string{"a.cc": cppSource, "a.go": goSource},
+		"g++ -O2 -g -o cpp a.cc", "go build -o go a.go", "go build -ldflags=-w -o gow a.go", "go build -ldflags=-s -o gos a.go")
+	libc, err := filepath.EvalSymlinks("/lib/x86_64-linux-gnu/libc.so.6")
+	require.NoError(t, err)
+	for _, c := range []struct{ ours, perfs, aliases, tables string }{
+		{libc, libc, debugFileOf(t, libc), "symbols"},
+		{"/usr/bin/python3.11", "/usr/bin/python3.11", "/usr/bin/python3.11", "dyn-syms"},
+		{"/usr/bin/node", "/usr/bin/node", "/usr/bin/node", "symbols"},
+		{filepath.Join(dir, "cpp"), filepath.Join(dir, "cpp"), filepath.Join(dir, "cpp"), "symbols"},
+		{filepath.Join(dir, "go"), filepath.Join(dir, "go"), filepath.Join(dir, "go"), "symbols"},
+		{filepath.Join(dir, "gow"), filepath.Join(dir, "gow"), filepath.Join(dir, "gow"), "symbols"},
+		// perf knows nothing of a program without symbols; the code is the same.
+		{filepath.Join(dir, "gos"), filepath.Join(dir, "go"), filepath.Join(dir, "go"), "symbols"},
+	} {
+		ats := sampled(t, c.ours)
+		wants, _ := perfNames(t, c.perfs, ats)
+		list, constants := functionsOf(t, c.aliases, c.tables), symbolsOf(t, c.aliases, c.tables, "OBJECT")
+		a := agreement{t: t, what: "perf script of " + c.ours}
+		for i, f := range framesOf(t, c.ours, ats) {
+			got, want := plain(outermost(f)), plain(wants[i])
+			names := named(list, uint64(ats[i]))
+			alias := slices.Contains(names, got) && slices.Contains(names, want)
+			a.add(got == want || alias || got == "" && slices.Contains(named(constants, uint64(ats[i])), want), "%#x is %q, not %q", ats[i], got, want)
+		}
+		a.end()
+	}
+}
+
+// plain leaves out of a name the version that glibc gives symbols and the mark
+// of the calling convention that Go gives them.
+func plain(name string) string {
+	name, _, _ = strings.Cut(name, "@")
+	return strings.TrimSuffix(name, ".abi0")
 }
