@@ -1,6 +1,7 @@
 package symbolize
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
@@ -127,8 +128,15 @@ func (s *Symbolizer) OpenFile(name string) (*Process, error) {
 		return nil, err
 	}
 	e, err := elffile.New(f, id.size)
-	if err != nil {
+	switch {
+	case errors.Is(err, elffile.ErrMagic):
+		return nil, fmt.Errorf("%s: %w", name, errNoELF)
+	case err != nil:
 		return nil, fmt.Errorf("read %s: %w", name, err)
+	case e.Type == elf.ET_CORE:
+		return nil, fmt.Errorf("%s: %w", name, errCore)
+	case e.Type == elf.ET_REL:
+		return nil, fmt.Errorf("%s: %w", name, errUnlinked)
 	}
 	var mapped []Mapped
 	for _, seg := range e.Segments() {
@@ -147,4 +155,10 @@ func (s *Symbolizer) OpenFile(name string) (*Process, error) {
 	return NewProcess(os.Getpid(), 0).With(mapped), nil
 }
 
-var errNoCode = errors.New("no segment of it is executable")
+// What is no program, and what to give instead.
+var (
+	errNoELF    = errors.New("it is not an ELF file: give a program, a library or a debug file")
+	errCore     = errors.New("it is a core file, the memory of a program that ended: give the program itself")
+	errUnlinked = errors.New("it is not linked, so that its code has no addresses: give the program or library made of it")
+	errNoCode   = errors.New("no segment of it is executable")
+)

@@ -102,14 +102,14 @@ func (f *File) header() (header, error) {
 	var h header
 	var b [64]byte
 	n := min(int64(len(b)), f.size)
-	if n < 52 { // the size of a 32-bit header
-		return h, fmt.Errorf("%w: %d bytes are too few", ErrFormat, f.size)
-	}
-	if err := f.readAt(b[:n], 0); err != nil {
+	if err := f.readAt(b[:max(n, 0)], 0); err != nil {
 		return h, fmt.Errorf("read ELF header: %w", err)
 	}
 	if string(b[:4]) != elf.ELFMAG {
 		return h, fmt.Errorf("%w: %w", ErrFormat, ErrMagic)
+	}
+	if n < 52 { // the size of a 32-bit header
+		return h, fmt.Errorf("%w: %d bytes are too few", ErrFormat, f.size)
 	}
 	if elf.Data(b[elf.EI_DATA]) != elf.ELFDATA2LSB {
 		return h, fmt.Errorf("%w: only little-endian files are read, this one is not", ErrFormat)

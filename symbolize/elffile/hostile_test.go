@@ -65,7 +65,7 @@ func TestFilesThatAreNone(t *testing.T) {
 		b    []byte
 		want string
 	}{
-		"empty":       {nil, "0 bytes are too few"},
+		"empty":       {nil, "no ELF magic"},
 		"short":       {good[:40], "40 bytes are too few"},
 		"short of 64": {good[:60], "60 bytes are too few"},
 		"text":        {bytes.Repeat([]byte("#!/bin/sh\n"), 20), "no ELF magic"},

@@ -99,7 +99,13 @@ func TestWhatCannotBeShown(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "text"), []byte("no program"), 0o600))
 	require.NoError(t, exec.Command("mkfifo", filepath.Join(dir, "fifo")).Run())
-	for file, want := range map[string]string{"text": "not a usable ELF file", "missing": "no such file", "fifo": "not a regular file", ".": "not a regular file"} {
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.c"), []byte(source), 0o600))
+	require.NoError(t, exec.Command("gcc", "-c", "-o", filepath.Join(dir, "a.o"), filepath.Join(dir, "a.c")).Run())
+	core, err := os.ReadFile(filepath.Join(dir, "a.o"))
+	require.NoError(t, err)
+	core[16] = byte(elf.ET_CORE)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "core"), core, 0o600))
+	for file, want := range map[string]string{"text": "it is not an ELF file: give a program", "core": "it is a core file", "a.o": "it is not linked", "missing": "no such file", "fifo": "not a regular file", ".": "not a regular file"} {
 		assert.ErrorContains(t, Run(&bytes.Buffer{}, &Options{File: filepath.Join(dir, file)}), want)
 	}
 	assert.ErrorContains(t, Run(&bytes.Buffer{}, &Options{PID: 1 << 30}), "no such file")
