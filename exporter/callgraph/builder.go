@@ -18,10 +18,26 @@ type Options struct {
 	// Detail keeps addresses, mappings, source lines and threads apart, as an
 	// encoder for pprof needs. Without it only functions are told apart.
 	Detail bool
+	// Roots says what stands at the root of each stack.
+	Roots Roots
+	// Idle adds the time of idle CPUs, for which a profiler accounts without
+	// stacks, as a frame of its own, NameIdle.
+	Idle bool
 	// MaxBytes bounds the memory of the graphs, by estimate. What comes after
 	// is counted in the frame NameFull. 0 means 256 MiB.
 	MaxBytes int64
 }
+
+// Roots says which frames group stacks at their roots.
+type Roots uint8
+
+// The roots of stacks. A graph with Detail has threads below processes as well,
+// where a format keeps them beside the stack.
+const (
+	Processes Roots = iota // the process
+	Threads                // the process, below it the thread
+	Functions              // nothing: stacks of all processes are merged
+)
 
 // Bounds on what one input can make us do.
 const (
@@ -111,8 +127,7 @@ func (b *Builder) Add(p pprofile.Profiles) {
 	for _, rp := range p.ResourceProfiles().All() {
 		attrs := rp.Resource().Attributes()
 		a.startResource(attrs)
-		v, ok := attrs.Get(attrAccounting)
-		accounting := ok && v.Type() == pcommon.ValueTypeBool && v.Bool()
+		accounting := IsAccounting(attrs)
 		for _, sp := range rp.ScopeProfiles().All() {
 			for _, prof := range sp.Profiles().All() {
 				if accounting {
@@ -137,7 +152,23 @@ func (a *adder) addAccounting(prof pprofile.Profile) {
 	}
 	covers := duration(prof)
 	acc.span.add(prof.Time().AsTime(), covers)
-	acc.add(a.dict.attributes(prof.AttributeIndices()), covers)
+	attrs := a.dict.attributes(prof.AttributeIndices())
+	acc.add(attrs, covers)
+	if a.opts.Idle {
+		a.addIdle(key, integer(attrs[attrPrefix+"samples.idle"]))
+	}
+}
+
+// addIdle adds samples of idle CPUs. Only counts of samples can take them.
+func (a *adder) addIdle(key accountKey, n int64) {
+	if n <= 0 || key.sample.Unit != "count" {
+		return
+	}
+	g := a.graph(graphKey{a.group, key.typeKey})
+	if len(g.hosts) < maxGraphs {
+		g.hosts[a.host] = true
+	}
+	g.addAt(g.trie.child(0, a.frames.intern(Frame{Name: NameIdle, Kind: Process})), 0, n)
 }
 
 // duration is a profile's length; one that no int64 of nanoseconds can hold is 0.

@@ -12,6 +12,7 @@ const (
 	NameUnknown   = "[unknown]"   // no name and no module
 	NameTruncated = "[truncated]" // the stack went on, but was cut here
 	NameFull      = "[not kept: memory limit]"
+	NameIdle      = "[idle]" // CPUs that had nothing to do
 )
 
 // Frame is one call level. Two frames are the same if all fields are equal, so

@@ -34,7 +34,9 @@ type Meta struct {
 type Accounting struct {
 	Taken, Kept, Idle, Filtered, Lost int64
 	LostBy                            []Loss // sorted by cause
-	TruncatedStacks                   int64
+	// LeftOut are those of Kept that were removed later, on request.
+	LeftOut         int64
+	TruncatedStacks int64
 	// Frames and UnknownFrames count each frame once for every sample it
 	// stands in.
 	Frames, UnknownFrames int64
@@ -57,6 +59,9 @@ const (
 	attrAccounting = "flametel.accounting"
 	attrPrefix     = "flametel."
 	attrLostPrefix = "flametel.samples.lost."
+
+	attrThreadName = "thread.name"
+	attrThreadID   = "thread.id"
 )
 
 // maxCauses bounds the causes of loss that are kept apart: ours are fewer, and a
@@ -68,6 +73,7 @@ func (a *Accounting) add(attrs map[string]pcommon.Value, covers time.Duration) {
 	counters := map[string]*int64{
 		"samples.taken": &a.Taken, "samples.kept": &a.Kept, "samples.idle": &a.Idle,
 		"samples.filtered": &a.Filtered, "samples.lost": &a.Lost,
+		"samples.left_out": &a.LeftOut,
 		"stacks.truncated": &a.TruncatedStacks,
 		"frames.total":     &a.Frames, "frames.unknown": &a.UnknownFrames,
 	}
@@ -115,7 +121,7 @@ func (a *Accounting) addLoss(cause string, n int64) {
 func (a *Accounting) merge(b *Accounting) {
 	for _, c := range []struct{ to, from *int64 }{
 		{&a.Taken, &b.Taken}, {&a.Kept, &b.Kept}, {&a.Idle, &b.Idle},
-		{&a.Filtered, &b.Filtered}, {&a.Lost, &b.Lost},
+		{&a.Filtered, &b.Filtered}, {&a.Lost, &b.Lost}, {&a.LeftOut, &b.LeftOut},
 		{&a.TruncatedStacks, &b.TruncatedStacks},
 		{&a.Frames, &b.Frames}, {&a.UnknownFrames, &b.UnknownFrames}, {&a.CPUs, &b.CPUs},
 	} {

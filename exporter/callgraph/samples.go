@@ -1,6 +1,8 @@
 package callgraph
 
 import (
+	"fmt"
+
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 )
@@ -39,10 +41,7 @@ func (a *adder) startResource(attrs pcommon.Map) {
 	if a.opts.Group != nil {
 		a.group = a.opts.Group(attrs)
 	}
-	a.process = stringAttr(attrs, "process.executable.name")
-	if a.process == "" {
-		a.process = stringAttr(attrs, "service.name")
-	}
+	a.process = ProcessOf(attrs)
 }
 
 func (a *adder) addProfile(prof pprofile.Profile) {
@@ -100,25 +99,38 @@ func (a *adder) addSample(g *building, s pprofile.Sample, v int64) {
 
 // prefix returns the grouping frames at the root of a sample's stack.
 func (a *adder) prefix(s pprofile.Sample) [2]int32 {
+	if a.opts.Roots == Functions {
+		return [2]int32{-1, -1}
+	}
+	threads := a.opts.Detail || a.opts.Roots == Threads
 	thread := ""
-	if a.process == "" || a.opts.Detail {
-		thread = a.dict.stringOf(s.AttributeIndices(), "thread.name")
+	if a.process == "" || threads {
+		thread = a.dict.stringOf(s.AttributeIndices(), attrThreadName)
 	}
 	process := a.process
 	if process == "" {
 		process = thread
 	}
-	if process == "" {
-		process = NameUnknown
-	}
-	prefix := [2]int32{a.frames.intern(Frame{Name: process, Kind: Process}), -1}
-	if a.opts.Detail {
-		id := a.dict.intOf(s.AttributeIndices(), "thread.id")
+	prefix := [2]int32{a.frames.intern(Frame{Name: orUnknown(process), Kind: Process}), -1}
+	if threads {
+		id := a.dict.intOf(s.AttributeIndices(), attrThreadID)
 		if thread != "" || id != 0 {
-			prefix[1] = a.frames.intern(Frame{Name: orUnknown(thread), Kind: Thread, Address: uint64(id)})
+			prefix[1] = a.frames.intern(a.thread(orUnknown(thread), id))
 		}
 	}
 	return prefix
+}
+
+// thread is the frame of a thread, whose number is 0 if threads of one name are
+// not told apart.
+func (a *adder) thread(name string, id int64) Frame {
+	f := Frame{Name: name, Kind: Thread}
+	if a.opts.Detail {
+		f.Address = uint64(id)
+	} else if id != 0 {
+		f.Name = fmt.Sprintf("%s (%d)", name, id)
+	}
+	return f
 }
 
 // walk returns the node in which a stack ends, making it and all above it.
