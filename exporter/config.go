@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/component"
+
+	"github.com/flametel/flametel/exporter/choose"
 )
 
 // Config is the configuration of the exporter. README.md lists the same keys.
@@ -33,6 +35,21 @@ type Config struct {
 	Layout string `mapstructure:"layout"`
 	// Title of an SVG. Empty: made from the sample type and host.
 	Title string `mapstructure:"title"`
+	// Include writes only stacks that have a frame whose name matches this
+	// regular expression (RE2); the names of the process and of the thread count
+	// as frames. Empty: all stacks.
+	Include string `mapstructure:"include"`
+	// Exclude leaves out stacks that have such a frame, whatever Include says.
+	Exclude string `mapstructure:"exclude"`
+	// Frames is all, kernel or user: only these frames of each stack are
+	// written, and samples that have none of them are left out.
+	Frames string `mapstructure:"frames"`
+	// Merge says which stacks are merged: process (those of processes of one
+	// name), thread (within them, those of threads of one name) or none (no
+	// distinction: all stacks begin with a function).
+	Merge string `mapstructure:"merge"`
+	// Idle adds the time of idle CPUs as a frame of its own.
+	Idle bool `mapstructure:"idle"`
 	// Annotations writes _[k], _[j] and _[i] in folded text.
 	Annotations bool `mapstructure:"annotations"`
 	// MemoryLimitMiB bounds the memory of what waits to be written. Stacks
@@ -53,6 +70,8 @@ func createDefaultConfig() component.Config {
 		Interval:       time.Minute,
 		MaxFiles:       100,
 		Layout:         layoutIcicle,
+		Frames:         string(choose.All),
+		Merge:          mergeProcess,
 		Annotations:    true,
 		MemoryLimitMiB: 256,
 	}
@@ -64,6 +83,7 @@ func (c *Config) Validate() error {
 		c.validatePath(),
 		c.validateFormat(),
 		c.validateLayout(),
+		c.validateChoice(),
 		c.validateNumbers(),
 	)
 }

@@ -19,14 +19,15 @@ func TestLoadConfig(t *testing.T) {
 	tests := map[string]*Config{
 		"flamegraph": {
 			Path: "profiles/{service}-{type}-{start}.svg", Interval: time.Minute, MaxFiles: 100,
-			Layout: "icicle", Annotations: true, MemoryLimitMiB: 256,
+			Layout: "icicle", Annotations: true, Frames: "all", Merge: "process", MemoryLimitMiB: 256,
 		},
 		"flamegraph/all": {
 			Path: "/var/lib/profiles/{host}.out", Format: "folded", Interval: 5 * time.Minute, MaxFiles: 7,
 			SampleType: "off_cpu", Layout: "icicle", Title: "All of it", Annotations: false, MemoryLimitMiB: 64,
+			Include: "^nginx$|worker", Exclude: "epoll_wait", Frames: "user", Merge: "thread", Idle: true,
 		},
 		"flamegraph/stdout": {
-			Path: "-", MaxFiles: 100, Layout: "icicle", Annotations: true, MemoryLimitMiB: 256,
+			Path: "-", MaxFiles: 100, Layout: "icicle", Annotations: true, Frames: "all", Merge: "process", MemoryLimitMiB: 256,
 		},
 	}
 	for id, want := range tests {
@@ -60,6 +61,10 @@ func TestValidateNamesTheKey(t *testing.T) {
 		{"negative interval", func(c *Config) { c.Interval = -time.Hour }, "interval: -1h0m0s is neither 0 nor at least 1s"},
 		{"interval on standard output", func(c *Config) { c.Path = "-" }, `interval: must be 0 when path is "-", as standard output is written once`},
 		{"max_files", func(c *Config) { c.MaxFiles = -1 }, "max_files: -1 is negative; 0 keeps all files"},
+		{"include", func(c *Config) { c.Include = "a(" }, "include: \"a(\" is not a regular expression: error parsing regexp: missing closing ): `a(`"},
+		{"exclude", func(c *Config) { c.Exclude = "*" }, "exclude: \"*\" is not a regular expression: error parsing regexp: missing argument to repetition operator: `*`"},
+		{"frames", func(c *Config) { c.Frames = "none" }, `frames: "none" is not one of all, kernel, user`},
+		{"merge", func(c *Config) { c.Merge = "host" }, `merge: "host" is not one of process, thread, none`},
 		{"memory_limit_mib", func(c *Config) { c.MemoryLimitMiB = 0 }, "memory_limit_mib: 0 is not within 1 to 1048576"},
 	}
 	for _, tt := range tests {

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/flametel/flametel/exporter/callgraph"
+	"github.com/flametel/flametel/exporter/choose"
 	"github.com/flametel/flametel/exporter/internal/metadata"
 )
 
@@ -36,6 +37,8 @@ type fileExporter struct {
 	cfg      *Config
 	encoding *encoding
 	template *template // nil for standard output
+	choice   *choose.Choice
+	flusher  *Flusher // nil if nobody asks to flush
 	logger   *zap.Logger
 	metrics  *metadata.TelemetryBuilder
 	stdout   io.Writer
@@ -60,6 +63,10 @@ func newFileExporter(cfg *Config, set exporter.Settings) (*fileExporter, error) 
 	if err != nil {
 		return nil, err
 	}
+	choice, err := cfg.choice()
+	if err != nil {
+		return nil, err
+	}
 	metrics, err := metadata.NewTelemetryBuilder(set.TelemetrySettings)
 	if err != nil {
 		return nil, err
@@ -67,6 +74,7 @@ func newFileExporter(cfg *Config, set exporter.Settings) (*fileExporter, error) 
 	e := &fileExporter{
 		cfg:      cfg,
 		encoding: enc,
+		choice:   choice,
 		logger:   set.Logger,
 		metrics:  metrics,
 		stdout:   os.Stdout,
@@ -82,8 +90,11 @@ func newFileExporter(cfg *Config, set exporter.Settings) (*fileExporter, error) 
 }
 
 func (e *fileExporter) newBuilder() *callgraph.Builder {
+	roots, _ := e.cfg.roots()
 	opts := callgraph.Options{
 		Detail:   e.encoding.detail,
+		Roots:    roots,
+		Idle:     e.cfg.Idle,
 		MaxBytes: int64(e.cfg.MemoryLimitMiB) << 20,
 	}
 	if e.template != nil && (e.template.has(placeService) || e.template.has(placeHost)) {
@@ -106,6 +117,9 @@ func (e *fileExporter) start(_ context.Context, host component.Host) error {
 	if e.template != nil {
 		e.loop.Add(1)
 		go e.run()
+	}
+	if e.flusher != nil {
+		e.flusher.add(e)
 	}
 	return nil
 }
@@ -131,9 +145,12 @@ func (e *fileExporter) shutdown(context.Context) error {
 	}
 	e.running = false
 	e.mu.Unlock()
+	if e.flusher != nil {
+		e.flusher.remove(e)
+	}
 	close(e.stop)
 	e.loop.Wait()
-	return e.write(true)
+	return e.write(final)
 }
 
 // consume adds profiles to the graph in memory; nothing waits for a disk here.
@@ -143,6 +160,7 @@ func (e *fileExporter) consume(_ context.Context, p pprofile.Profiles) error {
 	if !e.running {
 		return consumererror.NewPermanent(errNotRunning)
 	}
+	e.choice.Apply(p)
 	e.builder.Add(p)
 	select {
 	case e.arrived <- struct{}{}:
@@ -168,7 +186,7 @@ func (e *fileExporter) runIntervals() {
 		case <-e.stop:
 			return
 		case <-ticker.C:
-			e.report(e.write(false))
+			e.report(e.write(periodic))
 		}
 	}
 }
@@ -188,7 +206,7 @@ func (e *fileExporter) runRewrites() {
 		case <-e.arrived:
 		}
 		began := time.Now()
-		e.report(e.write(false))
+		e.report(e.write(periodic))
 		pause.Reset(max(rewriteEvery, rewriteShare*time.Since(began)))
 	}
 }
@@ -207,11 +225,20 @@ func (e *fileExporter) report(err error) {
 	e.failed = err != nil
 }
 
+// occasion is why files are written.
+type occasion int
+
+const (
+	periodic occasion = iota // an interval is over, or data has come
+	flush                    // somebody asked
+	final                    // the exporter ends
+)
+
 // take returns the graphs to be written now and when their collection began.
-func (e *fileExporter) take(final bool) ([]*callgraph.Graph, time.Time) {
+func (e *fileExporter) take(why occasion) ([]*callgraph.Graph, time.Time) {
 	e.mu.Lock()
 	began, builder := e.began, e.builder
-	if e.cfg.Interval > 0 && !final {
+	if e.cfg.Interval > 0 && why == periodic {
 		// A start that is not later than the last would give two files one name.
 		e.began = laterSecond(e.now(), began)
 		e.builder = e.newBuilder()

@@ -257,7 +257,7 @@ func TestClockThatStepsBackNeverReusesAName(t *testing.T) {
 	for range 3 {
 		require.NoError(t, e.consume(t.Context(), oneStack("app", 1, "main")))
 		now = now.Add(-time.Minute)
-		require.NoError(t, e.write(false))
+		require.NoError(t, e.write(periodic))
 	}
 	require.NoError(t, e.shutdown(t.Context()))
 	assert.Equal(t, []string{"20260102T030405Z.folded", "20260102T030406Z.folded", "20260102T030407Z.folded"}, names(t, dir))
@@ -270,7 +270,7 @@ func TestOneFileIsRewritten(t *testing.T) {
 	require.NoError(t, e.start(t.Context(), componenttest.NewNopHost()))
 	for _, want := range []string{"app;main 2\n", "app;main 4\n"} {
 		require.NoError(t, e.consume(t.Context(), oneStack("app", 2, "main")))
-		require.NoError(t, e.write(false))
+		require.NoError(t, e.write(periodic))
 		assert.Equal(t, want, string(read(t, path)))
 	}
 	require.NoError(t, e.shutdown(t.Context()))

@@ -15,23 +15,30 @@ import (
 
 // NewFactory returns the factory of the exporter. It also is an
 // xexporter.Factory, which creates exporters of profiles.
-func NewFactory() exporter.Factory {
+func NewFactory() exporter.Factory { return newFactory(nil) }
+
+// newFactory returns a factory whose exporters a Flusher knows, if it is not nil.
+func newFactory(f *Flusher) exporter.Factory {
+	create := func(ctx context.Context, set exporter.Settings, cfg component.Config) (xexporter.Profiles, error) {
+		return createProfiles(ctx, set, cfg, f)
+	}
 	return xexporter.NewFactory(
 		metadata.Type,
 		createDefaultConfig,
-		xexporter.WithProfiles(createProfiles, metadata.ProfilesStability),
+		xexporter.WithProfiles(create, metadata.ProfilesStability),
 	)
 }
 
-func createProfiles(ctx context.Context, set exporter.Settings, cfg component.Config) (xexporter.Profiles, error) {
+func createProfiles(ctx context.Context, set exporter.Settings, cfg component.Config, f *Flusher) (xexporter.Profiles, error) {
 	e, err := newFileExporter(cfg.(*Config), set)
 	if err != nil {
 		return nil, err
 	}
+	e.flusher = f
 	return xexporterhelper.NewProfiles(ctx, set, cfg, e.consume,
 		exporterhelper.WithStart(e.start),
 		exporterhelper.WithShutdown(e.shutdown),
-		exporterhelper.WithCapabilities(consumer.Capabilities{MutatesData: false}),
+		exporterhelper.WithCapabilities(consumer.Capabilities{MutatesData: !e.choice.KeepsAll()}),
 		// Consuming only adds to memory, so there is nothing to time out,
 		// to queue or to try again.
 		exporterhelper.WithTimeout(exporterhelper.TimeoutConfig{Timeout: 0}),

@@ -91,7 +91,7 @@ func TestMaxFilesNeverRemovesTheIntervalJustWritten(t *testing.T) {
 			require.NoError(t, e.consume(t.Context(), oneStack(service, 1, "main")))
 		}
 		now = now.Add(time.Hour)
-		require.NoError(t, e.write(false))
+		require.NoError(t, e.write(periodic))
 		left := names(t, dir)
 		require.Len(t, left, max(2, len(services)))
 		for _, service := range services {

@@ -46,12 +46,12 @@ type output struct {
 
 // write makes the files of the present interval. Without an interval the last
 // call makes a file even if nothing came, so that the user finds the reason.
-func (e *fileExporter) write(final bool) error {
+func (e *fileExporter) write(why occasion) error {
 	e.writing.Lock()
 	defer e.writing.Unlock()
-	graphs, began := e.take(final)
+	graphs, began := e.take(why)
 	graphs = e.selected(graphs)
-	if len(graphs) == 0 && final && e.cfg.Interval == 0 {
+	if len(graphs) == 0 && why == final && e.cfg.Interval == 0 {
 		graphs = []*callgraph.Graph{emptyGraph()}
 	}
 	if len(graphs) == 0 {
@@ -64,7 +64,7 @@ func (e *fileExporter) write(final bool) error {
 	fresh := map[string]bool{}
 	for _, out := range e.outputs(graphs, began) {
 		fresh[out.path] = true
-		errs = append(errs, e.writeOne(out, final))
+		errs = append(errs, e.writeOne(out, why))
 	}
 	if e.cfg.MaxFiles > 0 && !isDevice(e.cfg.Path) {
 		errs = append(errs, removeOldest(e.template, e.cfg.MaxFiles, fresh))
@@ -72,7 +72,7 @@ func (e *fileExporter) write(final bool) error {
 	return errors.Join(errs...)
 }
 
-func (e *fileExporter) writeOne(out output, final bool) error {
+func (e *fileExporter) writeOne(out output, why occasion) error {
 	began := time.Now()
 	err := writeFile(out.path, func(w io.Writer) error {
 		return e.encoding.encode(w, out.graphs, e.cfg)
@@ -80,7 +80,7 @@ func (e *fileExporter) writeOne(out output, final bool) error {
 	ctx := context.Background()
 	if err != nil {
 		e.metrics.FlamegraphFilesFailed.Add(ctx, 1)
-		if e.cfg.Interval > 0 || final { // else the next file holds the same again
+		if why == final || why == periodic && e.cfg.Interval > 0 { // else the next file holds the same again
 			err = e.lose(out.graphs, err)
 		}
 		return err

@@ -59,7 +59,7 @@ func origin(g *callgraph.Graph) string {
 		parts = append(parts, g.Meta.Start.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
 	if a := g.Meta.Accounting; a != nil {
-		parts = append(parts, counted("idle", a.Idle), counted("filtered", a.Filtered), counted("stacks truncated", a.TruncatedStacks))
+		parts = append(parts, counted("idle", a.Idle), counted("filtered", a.Filtered), counted("left out", a.LeftOut), counted("stacks truncated", a.TruncatedStacks))
 		for _, l := range a.LostBy {
 			parts = append(parts, counted("lost: "+display(l.Cause), l.Count))
 		}
@@ -132,6 +132,7 @@ func reason(g *callgraph.Graph) string {
 	parts := nonEmpty([]string{
 		counted("of idle CPUs", a.Idle),
 		counted("of processes not asked for", a.Filtered),
+		counted("left out, as they have no frame that was asked for", a.LeftOut),
 		counted("lost", a.Lost),
 	})
 	if len(parts) == 0 {
