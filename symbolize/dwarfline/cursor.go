@@ -95,7 +95,7 @@ func (c *cursor) fill(n int) bool {
 		c.buf, c.base = c.sec.data, 0
 		return true
 	}
-	if c.sec.packed != packedNot {
+	if c.sec.packed != packedNot && c.sec.scratch == nil {
 		c.fail(fmt.Errorf("%w: compressed section is not at hand", ErrFormat))
 		return false
 	}

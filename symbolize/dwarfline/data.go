@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 	"unsafe"
 
 	"github.com/flametel/flametel/symbolize/addr"
@@ -19,11 +20,22 @@ type Options struct {
 	// MaxBytes bounds what is held of units between lookups; 0 means 16 MiB.
 	MaxBytes int64
 	// MaxUnpacked bounds the contents of compressed sections, which are held in
-	// addition until Drop; 0 means 48 MiB. Files that need more are refused.
+	// addition until Drop; 0 means 48 MiB.
 	MaxUnpacked int64
+	// Scratch gives room for size bytes outside of memory, to the large sections
+	// of files that need more than MaxUnpacked. Without it they are refused.
+	Scratch func(size int64) (Scratch, error)
 	// Supplement is the file that SupplementName tells, if it was found.
 	Supplement       *elffile.File
 	SupplementReader io.ReaderAt
+}
+
+// Scratch is room for the contents of a section: they are written once, from
+// the start, and then read at any place. Close gives it back.
+type Scratch interface {
+	io.Writer
+	io.ReaderAt
+	io.Closer
 }
 
 const (
@@ -65,7 +77,9 @@ type Data struct {
 	index    []cut // units by address, ids are indexes of main.units
 	indexErr error
 	damaged  error
-	unpacked int64
+	unpacked int64 // bytes in memory
+	spill    bool  // large compressed sections go to Scratch
+	packTime time.Duration
 
 	work   int64 // what one lookup may do
 	loaded map[*unitHead]*unit
@@ -109,17 +123,26 @@ func Open(f *elffile.File, r io.ReaderAt, opts Options) (*Data, error) {
 	return d, nil
 }
 
-// checkUnpacked refuses files whose compressed sections would not fit.
+// checkUnpacked decides where the contents of compressed sections go, and
+// refuses files whose contents would not fit.
 func (d *Data) checkUnpacked() error {
-	total := uint64(0)
+	total, small := uint64(0), uint64(0)
 	for _, im := range []*image{d.main, d.supplement} {
 		for i := range numSections {
-			if im != nil && im.sec[i].packed != packedNot {
-				total += im.sec[i].size // each at most 1032 times the file
+			if im == nil || im.sec[i].packed == packedNot {
+				continue
+			}
+			total += im.sec[i].size // each at most 1032 times the file
+			if im.sec[i].size < minSpilled {
+				small += im.sec[i].size
 			}
 		}
 	}
-	if total > uint64(d.opts.MaxUnpacked) {
+	if total <= uint64(d.opts.MaxUnpacked) {
+		return nil
+	}
+	d.spill = d.opts.Scratch != nil
+	if !d.spill || small > uint64(d.opts.MaxUnpacked) {
 		return fmt.Errorf("compressed sections of %d bytes, %d are held at most: %w", total, d.opts.MaxUnpacked, ErrTooBig)
 	}
 	return nil
@@ -191,6 +214,9 @@ func (d *Data) isCode(a uint64) bool {
 
 func (d *Data) unpackLeft() uint64 { return uint64(max(0, d.opts.MaxUnpacked-d.unpacked)) }
 
+// UnpackTime is how long decompressing took in all.
+func (d *Data) UnpackTime() time.Duration { return d.packTime }
+
 // Bytes is the memory held.
 func (d *Data) Bytes() int64 {
 	n := d.held + d.unpacked + int64(len(d.index))*int64(unsafe.Sizeof(cut{})) + int64(unsafe.Sizeof(*d)) +
@@ -204,8 +230,8 @@ func (d *Data) Bytes() int64 {
 // Damage returns why units were left out of the index, nil if all are in it.
 func (d *Data) Damage() error { return d.damaged }
 
-// Drop forgets all that was read of units and compressed sections; it is read
-// again when it is needed. The index stays.
+// Drop forgets all that was read of units and compressed sections, and gives
+// Scratch back; it is read again when it is needed. The index stays.
 func (d *Data) Drop() {
 	clear(d.loaded)
 	d.held = 0
@@ -215,8 +241,13 @@ func (d *Data) Drop() {
 func (d *Data) dropUnpacked() {
 	for _, im := range []*image{d.main, d.supplement} {
 		for i := range numSections {
-			if im != nil {
-				im.sec[i].data = nil
+			if im == nil {
+				continue
+			}
+			im.sec[i].data = nil
+			if im.sec[i].scratch != nil {
+				_ = im.sec[i].scratch.Close() // nothing in it is needed any more
+				im.sec[i].scratch = nil
 			}
 		}
 	}

@@ -8,8 +8,9 @@
 // that is hit is walked once for the ranges of its functions, and its line
 // program is run once into about four bytes a row; the inlined calls of a
 // function are read when an address in that function is asked for. Sections
-// are read in small windows; compressed ones are decompressed into memory, up
-// to a limit. What units hold is counted, bounded and dropped when it was not
+// are read in small windows; compressed ones are decompressed when they are
+// needed, into memory up to a limit, else into scratch files if the caller has
+// room for such. What units hold is counted, bounded and dropped when it was not
 // used for longest.
 //
 // DWARF 2 to 5 is read. Nothing is guessed: if what an answer needs lies in a

@@ -38,10 +38,11 @@ type section struct {
 	off  uint64
 	size uint64
 
-	packed packing
-	raw    uint64 // size in the file if packed
-	data   []byte // the contents of a packed one, once they were needed
-	bad    error  // why a packed one has no contents
+	packed  packing
+	raw     uint64  // size in the file if packed
+	data    []byte  // the contents of a packed one, once they were needed
+	scratch Scratch // has them instead if they are large
+	bad     error   // why a packed one has no contents
 }
 
 // image is a file that sections are read from.
@@ -99,7 +100,11 @@ func (s *section) read(b []byte, off uint64) error {
 		copy(b, s.data[off:])
 		return nil
 	}
-	n, err := s.r.ReadAt(b, int64(s.off+off))
+	r, at := s.r, int64(s.off+off)
+	if s.scratch != nil {
+		r, at = s.scratch, int64(off)
+	}
+	n, err := r.ReadAt(b, at)
 	if n == len(b) {
 		return nil
 	}

@@ -28,9 +28,7 @@ func (s *session) cursor(im *image, id sectionID) *cursor {
 		s.cursors = make(map[*section]*cursor)
 	}
 	s.cursors[sec] = c
-	n, err := sec.unpack(s.d.unpackLeft())
-	s.d.unpacked += n
-	if err != nil {
+	if err := s.d.unpack(sec); err != nil {
 		c.fail(fmt.Errorf("section .debug_%s: %w", sectionNames[id], err))
 	}
 	return c

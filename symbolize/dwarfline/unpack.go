@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"time"
 )
 
 type packing uint8
@@ -23,8 +24,11 @@ const (
 	// maxUnpackRatio bounds what compressed bytes may become. Deflate cannot
 	// exceed 1032; debug sections reach about 10.
 	maxUnpackRatio = 1032
-	elfZlib        = 1 // ELFCOMPRESS_ZLIB
-	elfZstd        = 2 // ELFCOMPRESS_ZSTD
+	// maxSpillRatio is the same where the contents go to a disk, of which a small
+	// file shall not take much.
+	maxSpillRatio = 256
+	elfZlib       = 1 // ELFCOMPRESS_ZLIB
+	elfZstd       = 2 // ELFCOMPRESS_ZSTD
 )
 
 var (
@@ -70,25 +74,66 @@ func (s *section) header() error {
 	return nil
 }
 
-// unpack decompresses the section into memory unless that takes more than
-// limit bytes, and returns how many it took.
-func (s *section) unpack(limit uint64) (int64, error) {
-	if s.packed == packedNot || s.data != nil || s.bad != nil {
-		return 0, s.bad
+// minSpilled is the size from which contents are worth a place outside of
+// memory.
+const minSpilled = 1 << 20
+
+// unpack decompresses a section, into scratch or into what is left of the room
+// in memory.
+func (d *Data) unpack(s *section) error {
+	if s.packed == packedNot || s.data != nil || s.scratch != nil || s.bad != nil {
+		return s.bad
 	}
-	if s.size > limit {
-		return 0, fmt.Errorf("compressed section of %d bytes, %d are left: %w", s.size, limit, ErrTooBig)
+	start := time.Now()
+	defer func() { d.packTime += time.Since(start) }()
+	if d.spill && s.size >= minSpilled {
+		return s.unpackTo(d.opts.Scratch)
+	}
+	if left := d.unpackLeft(); s.size > left {
+		return fmt.Errorf("compressed section of %d bytes, %d are left: %w", s.size, left, ErrTooBig)
 	}
 	r, err := s.unpacker()
 	if err == nil {
 		data := make([]byte, s.size)
 		if _, err = io.ReadFull(r, data); err == nil {
 			s.data = data
-			return int64(len(data)), nil
+			d.unpacked += int64(len(data))
+			return nil
 		}
 	}
 	s.bad = fmt.Errorf("%w: decompress: %w", ErrFormat, err)
-	return 0, s.bad
+	return s.bad
+}
+
+// unpackTo decompresses a section into scratch. That there is none at the
+// moment is not remembered.
+func (s *section) unpackTo(scratch func(int64) (Scratch, error)) error {
+	if s.size/maxSpillRatio > s.raw {
+		s.bad = fmt.Errorf("%w: %d bytes become %d", ErrTooBig, s.raw, s.size)
+		return s.bad
+	}
+	r, err := s.unpacker()
+	if err != nil {
+		s.bad = fmt.Errorf("%w: decompress: %w", ErrFormat, err)
+		return s.bad
+	}
+	to, err := scratch(int64(s.size))
+	if err != nil {
+		return fmt.Errorf("compressed section of %d bytes: %w", s.size, err)
+	}
+	// The file behind *os.File would have io.Copy choose a way of its own.
+	buf := make([]byte, 128<<10)
+	n, err := io.CopyBuffer(struct{ io.Writer }{to}, io.LimitReader(r, int64(s.size)), buf)
+	if err == nil && uint64(n) < s.size {
+		err = io.ErrUnexpectedEOF
+	}
+	if err != nil {
+		_ = to.Close() // the first error tells more
+		s.bad = fmt.Errorf("%w: decompress: %w", ErrFormat, err)
+		return s.bad
+	}
+	s.scratch = to
+	return nil
 }
 
 func (s *section) unpacker() (io.Reader, error) {
