@@ -57,7 +57,10 @@ func (s *Symbolizer) DescribeGenerated(p *Process) []Attempt {
 	runtime := runtimeOf(p)
 	t.found("runtime", string(runtime))
 	var r perfmap.Reader
-	switch _, err := s.readMap(p, &r); {
+	g := generated{s: s, process: p, reader: &r}
+	_, _, err := g.readMap()
+	g.place.Close()
+	switch {
 	case errors.Is(err, perfmap.ErrNone) && advice[runtime] != "" && dumpOf(p) == nil:
 		t.failed("perf_map", fmt.Errorf("%w: start the program with %s", err, advice[runtime]))
 	case err != nil:
@@ -86,7 +89,7 @@ func Advice(p *Process) string {
 // advice is what makes a runtime tell the names of its code.
 var advice = map[jitname.Runtime]string{
 	jitname.V8:      "node --perf-basic-prof --interpreted-frames-native-stack",
-	jitname.JVM:     "java -XX:+PreserveFramePointer and a perf-map agent, or run jcmd PID Compiler.perfmap while it is profiled",
+	jitname.JVM:     "java -XX:+PreserveFramePointer and a perf-map agent or (17 and later, if it ends while it is profiled) -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, or run jcmd PID Compiler.perfmap while it is profiled",
 	jitname.Dotnet:  "DOTNET_PerfMapEnabled=1",
 	jitname.CPython: "python3 -X perf (3.12 and later)",
 }

@@ -92,6 +92,7 @@ const (
 	ReasonKernelHidden               // kernel addresses are hidden from us
 	ReasonProcessGone                // the process ended before its mappings were read
 	ReasonTooBig                     // the symbols of the file are more than is read or held
+	ReasonMapTooBig                  // anonymous code not among the newest names of a perf map that has more than is held
 )
 
 var reasonNames = [...]string{
@@ -104,6 +105,7 @@ var reasonNames = [...]string{
 	ReasonKernelHidden: "kernel_addresses_hidden",
 	ReasonProcessGone:  "process_gone",
 	ReasonTooBig:       "symbols_too_big",
+	ReasonMapTooBig:    "perf_map_too_big",
 }
 
 // String returns the reason in lower snake case.

@@ -17,14 +17,20 @@ type jitState struct {
 	held    holding
 	reader  *perfmap.Reader // nil before the first reading
 	dump    *jitdump.Reader // the same
-	reading chan jitResult  // not nil: the readers belong to a goroutine
-	looked  time.Time
+	place   *perfmap.Place  // of the map while it is missing, nil if not known
+	reading chan jitResult  // not nil: the three above belong to a goroutine
+	next    time.Time       // when they may be read again
 	refused error
 	bad     uint64 // malformed lines that are counted already
 	runtime jitname.Runtime
 	frames  map[addr.Virtual]*Frame
 	lines   map[string][]Line        // of names without source lines
 	modules map[addr.Virtual]*Module // by start
+	pending map[addr.Virtual]*Frame  // frames without names while readers are read
+
+	image     *Process            // whose state it is, as mapped when last read
+	listed    bool                // in Symbolizer.settling
+	unsettled map[*Frame]struct{} // frames without names that were handed out
 
 	moved    map[addr.Virtual]movedText // by start of the mapping
 	mapReads int
@@ -32,9 +38,10 @@ type jitState struct {
 
 func (j *jitState) release() {
 	j.frames, j.lines, j.modules, j.moved = nil, nil, nil, nil
+	j.pending, j.unsettled = nil, nil
 	if j.reading == nil {
 		j.reader, j.dump, j.bad = nil, nil, 0
-		j.looked = time.Time{}
+		j.next = time.Time{}
 	}
 }
 
@@ -51,9 +58,13 @@ func (p *Process) generated() *jitState {
 func (s *Symbolizer) jitFrame(p *Process, m *Mapped, at addr.Virtual, o *Object) *Frame {
 	j := p.generated()
 	j.held.used = s.tick
+	j.image = p
 	s.refreshJIT(p, j)
-	if f := j.frames[at]; f != nil && f.Module.Path == m.Object.key.path {
-		return f
+	for _, f := range [...]*Frame{j.frames[at], j.pending[at]} {
+		if f != nil && f.Module.Path == m.Object.key.path {
+			s.await(j, f)
+			return f
+		}
 	}
 	f := &Frame{Kind: KindJIT, Module: s.jitModule(j, m, at), Address: addr.File(at), Reason: ReasonNoMap}
 	bytes := int64(frameBytes)
@@ -63,18 +74,29 @@ func (s *Symbolizer) jitFrame(p *Process, m *Mapped, at addr.Virtual, o *Object)
 			f.Kind = KindNative // code of a format that we do not know, unless a map names it
 		}
 	}
+	kept := &j.frames
 	if j.reading != nil {
-		return f // not kept: the name may be known soon
-	}
-	if c, ok := j.find(at); ok {
+		kept = &j.pending // the name may be known soon
+	} else if c, ok := j.find(at); ok {
 		bytes += s.nameGenerated(j, f, &c)
+	} else if o == nil {
+		f.Reason = j.missing()
 	}
-	if j.frames == nil {
-		j.frames = make(map[addr.Virtual]*Frame)
+	if *kept == nil {
+		*kept = make(map[addr.Virtual]*Frame)
 	}
-	j.frames[at] = f
+	(*kept)[at] = f
 	s.hold(&j.held, j, bytes)
+	s.await(j, f)
 	return f
+}
+
+// missing says why code has no name.
+func (j *jitState) missing() Reason {
+	if j.reader.Cut() || j.dump.Cut() {
+		return ReasonMapTooBig
+	}
+	return ReasonNoMap
 }
 
 // find looks up generated code: in the binary log, which knows more, then in
@@ -116,8 +138,12 @@ func (s *Symbolizer) nameGenerated(j *jitState, f *Frame, c *jitdump.Code) (byte
 	return bytes
 }
 
-// same tells whether a frame that has a name would get the same again.
+// same tells whether a frame would get the same name again, or none.
 func (j *jitState) same(at addr.Virtual, f *Frame) bool {
+	if f.Reason != ReasonNone {
+		_, ok := j.find(at)
+		return !ok && (f.Reason == ReasonMalformed || f.Reason == j.missing())
+	}
 	raw := f.Lines[0].SystemName
 	if raw == "" {
 		raw = f.Lines[0].Name

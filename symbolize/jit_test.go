@@ -1,9 +1,12 @@
 package symbolize
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -206,6 +209,41 @@ func TestHugeMapIsReadInPieces(t *testing.T) {
 	assert.Equal(t, "newest", name(j.at(5)))
 	assert.Equal(t, map[string]uint64{"too_big": 1}, j.s.Stats().PerfMapsRefused)
 	assert.Less(t, j.s.Stats().CacheBytes, int64(1<<20))
+}
+
+// TestNewestNamesOfAHugeMapAreThereAtOnce has a map of 300 MB of which only the
+// last lines name what is asked for. Most of it is a hole: it is not read.
+func TestNewestNamesOfAHugeMapAreThereAtOnce(t *testing.T) {
+	t.Parallel()
+	j := newJIT(t)
+	f, err := os.Create(j.file)
+	require.NoError(t, err)
+	_, err = f.Seek(230<<20, io.SeekStart)
+	require.NoError(t, err)
+	w := bufio.NewWriter(f)
+	const lines = 1_400_000
+	for i := range lines {
+		// As cheap as it can be: 50 bytes each.
+		w.Write(strconv.AppendInt([]byte("7f00"), int64(0x10000000+i*64), 16))
+		w.WriteString(" 40 method number ")
+		w.Write(strconv.AppendInt(nil, int64(i%100_000), 10))
+		w.WriteString(" of a class\n")
+	}
+	fmt.Fprintf(w, "%x 10 newest\n%x 10 newest too\n", base+0x5000, base+0x6000)
+	require.NoError(t, w.Flush())
+	require.NoError(t, f.Close())
+	j.c.now = j.c.now.Add(jitInterval)
+	assert.Equal(t, "newest", name(j.at(0x5001)))
+	assert.Equal(t, "newest too", name(j.at(0x6001)))
+	assert.Equal(t, ReasonMapTooBig, j.at(0x7001).Reason, "it may be among the names that are not held")
+	assert.Equal(t, map[string]uint64{"too_big": 1}, j.s.Stats().PerfMapsRefused)
+	assert.Less(t, j.s.Stats().CacheBytes, int64(60<<20))
+	// Nobody can have it read all the time.
+	require.NoError(t, os.Truncate(j.file, 0))
+	j.c.now = j.c.now.Add(3 * jitInterval)
+	assert.Equal(t, "newest", name(j.at(0x5002)))
+	j.c.now = j.c.now.Add(10 * jitInterval)
+	assert.Empty(t, name(j.at(0x5002)))
 }
 
 func TestMapsAreGivenBackForMemory(t *testing.T) {

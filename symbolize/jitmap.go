@@ -8,11 +8,19 @@ import (
 	"github.com/flametel/flametel/symbolize/perfmap"
 )
 
-// jitInterval is the least time between two looks at a process's perf map.
+// jitInterval is the least time between two looks at a process's perf map. A
+// look that had to read several pieces of the file delays the next one by as
+// many intervals, so that reading takes no more than a tenth of one CPU.
 const jitInterval = time.Second
+
+// maxMapPieces bounds how many pieces of a perf map are read at a time: all of
+// what is ever read of one.
+const maxMapPieces = 16
 
 type jitResult struct {
 	changed bool
+	pieces  int
+	place   *perfmap.Place
 	err     error
 }
 
@@ -20,16 +28,10 @@ type jitResult struct {
 func (s *Symbolizer) refreshJIT(p *Process, j *jitState) {
 	if j.reading == nil {
 		now := s.stackTime()
-		if now.Sub(j.looked) < jitInterval {
+		if now.Before(j.next) {
 			return
 		}
-		j.looked = now
-		if j.reader == nil {
-			j.reader, j.dump = &perfmap.Reader{}, &jitdump.Reader{}
-		}
-		j.runtime = runtimeOf(p)
-		j.reading = make(chan jitResult, 1)
-		go s.readGenerated(p, j.reader, j.dump, j.reading)
+		s.startReading(p, j, now)
 		t := time.NewTimer(s.patience.jit)
 		defer t.Stop()
 		select {
@@ -39,6 +41,11 @@ func (s *Symbolizer) refreshJIT(p *Process, j *jitState) {
 		}
 		return
 	}
+	s.pollJIT(j)
+}
+
+// pollJIT takes the readers back if they have been read.
+func (s *Symbolizer) pollJIT(j *jitState) {
 	select {
 	case r := <-j.reading:
 		s.finishJIT(j, r)
@@ -46,28 +53,73 @@ func (s *Symbolizer) refreshJIT(p *Process, j *jitState) {
 	}
 }
 
-// readGenerated reads what is new in a process's perf map and in its binary
-// log of generated code.
-func (s *Symbolizer) readGenerated(p *Process, r *perfmap.Reader, dump *jitdump.Reader, done chan<- jitResult) {
-	changed, err := s.readMap(p, r)
-	if o := dumpOf(p); o != nil {
-		c, dumpErr := s.readDump(o, dump)
-		changed = changed || c
-		if errors.Is(err, perfmap.ErrNone) {
-			err = dumpErr
-		}
+// startReading has what is new in a process's map and log read.
+func (s *Symbolizer) startReading(p *Process, j *jitState, now time.Time) {
+	j.next = now.Add(jitInterval)
+	if j.reader == nil {
+		j.reader, j.dump = &perfmap.Reader{}, &jitdump.Reader{}
 	}
-	done <- jitResult{changed: changed, err: err}
+	j.runtime = runtimeOf(p)
+	j.reader.Watch(j.unsettledAt())
+	j.reading = make(chan jitResult, 1)
+	g := generated{s: s, process: p, keep: s.list(j), place: j.place, reader: j.reader, dump: j.dump}
+	j.place = nil
+	go func(done chan<- jitResult) { done <- g.read() }(j.reading)
 }
 
-func (s *Symbolizer) readMap(p *Process, r *perfmap.Reader) (changed bool, err error) {
-	f, err := perfmap.Find(s.opts.ProcRoot, p.PID, p.StartNanos)
+// generated is one reading of what a process tells of its generated code.
+type generated struct {
+	s       *Symbolizer
+	process *Process
+	keep    bool // the place
+	place   *perfmap.Place
+	reader  *perfmap.Reader
+	dump    *jitdump.Reader
+}
+
+// read reads what is new in a process's perf map and in its binary log of
+// generated code.
+func (g *generated) read() (r jitResult) {
+	r.changed, r.pieces, r.err = g.readMap()
+	if o := dumpOf(g.process); o != nil {
+		changed, err := g.s.readDump(o, g.dump)
+		r.changed = r.changed || changed
+		if errors.Is(r.err, perfmap.ErrNone) {
+			r.err = err
+		}
+	}
+	if !g.keep {
+		g.place.Close()
+		return r
+	}
+	r.place = g.place
+	return r
+}
+
+// readMap reads all that is new, because the newest names stand at the end. The
+// map of a process that has ended is where it had its folder.
+func (g *generated) readMap() (changed bool, pieces int, err error) {
+	place, err := perfmap.Locate(g.s.opts.ProcRoot, g.process.PID, g.process.StartNanos)
+	if err == nil {
+		g.place.Close()
+		g.place = place
+	} else if g.place == nil || !errors.Is(err, perfmap.ErrNone) {
+		return false, 0, err
+	}
+	f, err := g.place.Open()
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
 	defer f.Close()
-	changed, _, err = r.Update(f, f.ID, f.Size)
-	return changed, err
+	for more := true; more && pieces < maxMapPieces; pieces++ {
+		var c bool
+		c, more, err = g.reader.Update(f, f.ID, f.Size)
+		changed = changed || c
+		if err != nil {
+			return changed, pieces, err
+		}
+	}
+	return changed, pieces, nil
 }
 
 // dumpOf returns the log that a process maps to tell profilers of it. That it
@@ -119,26 +171,34 @@ func (s *Symbolizer) readDump(o *Object, dump *jitdump.Reader) (changed bool, er
 	return changed, nil
 }
 
-// finishJIT takes the reader back and forgets the frames whose name changed.
+// finishJIT takes the readers back and forgets the frames whose name changed.
 // Stacks that were named before keep theirs.
 func (s *Symbolizer) finishJIT(j *jitState, r jitResult) {
 	j.reading = nil
+	j.place = r.place
+	if r.err == nil && len(j.unsettled) == 0 || !j.listed {
+		j.leave() // it is found again as long as the process runs
+	}
+	j.next = j.next.Add(time.Duration(max(r.pieces-1, 0)) * jitInterval)
 	s.countMap(j, r.err)
-	if !r.changed {
-		return
-	}
-	for at, f := range j.frames {
-		if f.Reason == ReasonNone && j.same(at, f) {
-			continue
+	j.pending = nil
+	if r.changed {
+		for at, f := range j.frames {
+			if !j.same(at, f) {
+				delete(j.frames, at)
+			}
 		}
-		if _, ok := j.find(at); ok || f.Reason == ReasonNone {
-			delete(j.frames, at)
-			s.hold(&j.held, j, -frameBytes)
-		}
+		clear(j.lines)
 	}
-	clear(j.lines)
-	total := j.reader.Bytes() + j.dump.Bytes() + int64(len(j.frames))*(frameBytes+linesBytes) + int64(len(j.modules))*moduleBytes
+	total := j.reader.Bytes() + j.dump.Bytes() + int64(len(j.frames))*(frameBytes+linesBytes) +
+		int64(len(j.modules))*moduleBytes + int64(len(j.unsettled))*unsettledBytes
 	s.hold(&j.held, j, total-j.held.bytes)
+}
+
+// leave closes the place of a map.
+func (j *jitState) leave() {
+	j.place.Close()
+	j.place = nil
 }
 
 // countMap counts why a map was not read, once for each change of reason.

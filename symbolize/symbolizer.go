@@ -64,9 +64,10 @@ type Symbolizer struct {
 	evictions uint64
 	late      int // files being read
 	strays    map[addr.Virtual]*Frame
-	awaited   []*Object // whose debug file is being fetched
-	asked     time.Time // when the Fetcher was last asked for news
-	news      uint64    // its generation then
+	settling  []*jitState // of processes whose generated code may get names late
+	awaited   []*Object   // whose debug file is being fetched
+	asked     time.Time   // when the Fetcher was last asked for news
+	news      uint64      // its generation then
 	kernel    kernelState
 	refused   map[string]uint64
 	badLines  uint64
@@ -177,6 +178,7 @@ func (s *Symbolizer) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.files.close()
+	s.leaveAll()
 	for _, h := range s.holdings {
 		s.drop(h)
 	}

@@ -77,6 +77,22 @@ func TestAnAddressThatIsUsedAgain(t *testing.T) {
 	}
 }
 
+func TestContested(t *testing.T) {
+	t.Parallel()
+	var r Reader
+	l := newLog(0, 0).
+		load(1, 0x1000, 0x100, "f", 0).load(2, 0x1000, 0x100, "f", 0).
+		load(3, 0x2000, 0x100, "f", 0).load(4, 0x2080, 0x100, "g", 0).
+		load(5, 0x100000, 0x100000, "large", 0).load(6, 0x110000, 0x10, "small", 0).
+		move(7, 0x1000, 0x3000, 0x100)
+	update(t, &r, l.b)
+	for a, want := range map[addr.Virtual]bool{
+		0x1000: false, 0x2000: false, 0x2080: true, 0x2100: false, 0x110000: true, 0x110010: false, 0x3000: false, 0x9000: false,
+	} {
+		assert.Equal(t, want, r.Contested(a), "%#x", a)
+	}
+}
+
 func TestTimesOfAnotherClockAreNotCompared(t *testing.T) {
 	t.Parallel()
 	var r Reader

@@ -253,6 +253,9 @@ func (r *Reader) Lookup(a addr.Virtual, atNanos uint64) (Code, bool) {
 	return c, true
 }
 
+// Contested tells that code of different names is known to have been at a.
+func (r *Reader) Contested(a addr.Virtual) bool { return r.table.contested(uint64(a)) }
+
 // Len is the number of pieces of code that are held.
 func (r *Reader) Len() int { return len(r.table.entries) }
 

@@ -133,6 +133,23 @@ func (t *table) lookup(a, at uint64) (index int32, ok bool) {
 	return best, until == 0 || at < until
 }
 
+// contested tells whether entries of different names cover an address.
+func (t *table) contested(a uint64) bool {
+	var first *entry
+	for _, list := range [][]int32{t.pages[a>>pageBits], t.large} {
+		for _, i := range list {
+			switch e := &t.entries[i]; {
+			case !e.covers(a):
+			case first == nil:
+				first = e
+			case e.name != first.name:
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // before tells whether the code of entry i was there before that of j.
 func (t *table) before(i, j int32) bool {
 	a, b := t.entries[i].from, t.entries[j].from

@@ -51,15 +51,15 @@ func parseStatus(text []byte) (s status) {
 	return s
 }
 
-// fileNames returns the names of a process's map in the order in which they
+// fileNames returns the names of a process's map in its /tmp, in the order in which they
 // are tried: by the PID that the process knows itself by, then by the one that
 // the profiler knows.
 func (s *status) fileNames(pid int) []string {
-	outer := "tmp/perf-" + strconv.Itoa(pid) + ".map"
+	outer := "perf-" + strconv.Itoa(pid) + ".map"
 	if len(s.pids) == 0 || s.pids[0] == pid {
 		return []string{outer}
 	}
-	return []string{"tmp/perf-" + strconv.Itoa(s.pids[0]) + ".map", outer}
+	return []string{"perf-" + strconv.Itoa(s.pids[0]) + ".map", outer}
 }
 
 // parseStartTicks returns when a process started, in clock ticks since boot:

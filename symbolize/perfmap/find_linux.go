@@ -35,11 +35,34 @@ type File struct {
 	Size int64
 }
 
+// Place is where the map of a process is, or will be when its runtime writes it
+// late or at its end: the process's /tmp, which stays open. Close it soon after
+// the process has ended, because it keeps file systems from being unmounted.
+// It is not safe for concurrent use.
+type Place struct {
+	procRoot string
+	pid      int
+	tmp      int // a path descriptor
+	status   status
+	started  time.Time
+}
+
 // Find opens the perf map of a process; procRoot is where procfs is mounted
 // and startNanos (CLOCK_BOOTTIME) tells the process from a later one of the
 // same PID, 0 if not known. It returns ErrNone if there is no map or no such
 // process, or wraps a Refusal if the map must not be read.
 func Find(procRoot string, pid int, startNanos uint64) (*File, error) {
+	p, err := Locate(procRoot, pid, startNanos)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	return p.Open()
+}
+
+// Locate finds out where a process that runs has its map, whether that is there
+// yet or not. Parameters and errors are those of Find.
+func Locate(procRoot string, pid int, startNanos uint64) (*Place, error) {
 	// All that follows goes through this descriptor, so that it concerns one
 	// process even if the PID is given to another meanwhile.
 	dir, err := unix.Open(filepath.Join(procRoot, strconv.Itoa(pid)), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -55,15 +78,35 @@ func Find(procRoot string, pid int, startNanos uint64) (*File, error) {
 	if err != nil {
 		return nil, ErrNone
 	}
-	st := parseStatus(text)
 	root, err := openRoot(procRoot, dir, pid)
 	if err != nil {
 		return nil, refusalOf(err)
 	}
 	defer unix.Close(root)
+	how := unix.OpenHow{
+		Flags:   unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+	}
+	tmp, err := unix.Openat2(root, "tmp", &how)
+	if err != nil {
+		return nil, refusalOf(err)
+	}
+	return &Place{procRoot: procRoot, pid: pid, tmp: tmp, status: parseStatus(text), started: started}, nil
+}
+
+// Close releases the place; a nil one has nothing to release.
+func (p *Place) Close() {
+	if p != nil {
+		unix.Close(p.tmp)
+	}
+}
+
+// Open opens the map, even after the process has ended. It returns ErrNone if
+// there is none, or wraps a Refusal if it must not be read.
+func (p *Place) Open() (*File, error) {
 	var first error = ErrNone
-	for _, name := range st.fileNames(pid) {
-		f, err := open(procRoot, root, name, &st, started)
+	for _, name := range p.status.fileNames(p.pid) {
+		f, err := p.open(name)
 		if err == nil {
 			return f, nil
 		}
@@ -125,14 +168,14 @@ func readProc(dir int, name string) ([]byte, error) {
 	return b[:max(n, 0)], err
 }
 
-// open opens name below root. The file is looked at before it is opened for
-// reading, because opening a FIFO or a device already does something.
-func open(procRoot string, root int, name string, st *status, started time.Time) (*File, error) {
+// open opens a file of /tmp. It is looked at before it is opened for reading,
+// because opening a FIFO or a device already does something.
+func (p *Place) open(name string) (*File, error) {
 	how := unix.OpenHow{
 		Flags:   unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS,
 	}
-	path, err := unix.Openat2(root, name, &how)
+	path, err := unix.Openat2(p.tmp, name, &how)
 	if err != nil {
 		return nil, refusalOf(err)
 	}
@@ -144,12 +187,12 @@ func open(procRoot string, root int, name string, st *status, started time.Time)
 	switch {
 	case s.Mode&unix.S_IFMT != unix.S_IFREG:
 		return nil, RefusedNotRegular
-	case s.Uid != 0 && !slices.Contains(st.uids, s.Uid):
+	case s.Uid != 0 && !slices.Contains(p.status.uids, s.Uid):
 		return nil, RefusedOwner
-	case time.Unix(s.Mtim.Unix()).Add(olderBy).Before(started):
+	case time.Unix(s.Mtim.Unix()).Add(olderBy).Before(p.started):
 		return nil, RefusedOlder
 	}
-	link := filepath.Join(procRoot, "self/fd", strconv.Itoa(path))
+	link := filepath.Join(p.procRoot, "self/fd", strconv.Itoa(path))
 	fd, err := unix.Open(link, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, refusalOf(err)

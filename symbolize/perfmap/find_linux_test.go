@@ -65,13 +65,13 @@ func TestFindByInnerThenOuterPID(t *testing.T) {
 	require.NoError(t, os.WriteFile(outer, []byte(mapText), 0o600))
 	f, err := Find(proc, 7, 0)
 	require.NoError(t, err)
-	assert.Equal(t, "tmp/perf-7.map", f.Name())
+	assert.Equal(t, "perf-7.map", f.Name())
 	assert.Equal(t, int64(len(mapText)), f.Size)
 	require.NoError(t, f.Close())
 	require.NoError(t, os.WriteFile(filepath.Join(tmp, "perf-3.map"), []byte(mapText), 0o600))
 	f, err = Find(proc, 7, 0)
 	require.NoError(t, err)
-	assert.Equal(t, "tmp/perf-3.map", f.Name())
+	assert.Equal(t, "perf-3.map", f.Name())
 	require.NoError(t, f.Close())
 }
 
@@ -140,6 +140,36 @@ func TestFindKnowsAProcessByItsStart(t *testing.T) {
 	require.NoError(t, f.Close())
 	_, err = Find(proc, 7, (ticks+300)*tickNanos)
 	require.ErrorIs(t, err, ErrNone)
+}
+
+// A map that is written when a process ends is there only afterwards, and
+// nobody may get there by a name any more.
+func TestPlaceOutlivesItsProcess(t *testing.T) {
+	t.Parallel()
+	proc, tmp := fakeProc(t, 12345, time.Minute)
+	p, err := Locate(proc, 7, 0)
+	require.NoError(t, err)
+	defer p.Close()
+	_, err = p.Open()
+	require.ErrorIs(t, err, ErrNone)
+	require.NoError(t, os.RemoveAll(filepath.Join(proc, "7")))
+	moved := filepath.Join(t.TempDir(), "moved")
+	require.NoError(t, os.Rename(tmp, moved))
+	_, err = Locate(proc, 7, 0)
+	require.ErrorIs(t, err, ErrNone)
+	name := filepath.Join(moved, "perf-3.map")
+	require.NoError(t, os.Symlink("/etc/passwd", name))
+	_, err = p.Open()
+	require.ErrorIs(t, err, RefusedNotRegular)
+	require.NoError(t, os.Remove(name))
+	require.NoError(t, os.WriteFile(name, []byte(mapText), 0o600))
+	f, err := p.Open()
+	if os.Getuid() != 0 { // the file is then of another user than the process
+		require.ErrorIs(t, err, RefusedOwner)
+		return
+	}
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
 }
 
 // TestFindOfThisProcess uses the real procfs.

@@ -14,11 +14,11 @@ type line struct {
 }
 
 // parseLine takes a line without its newline apart. Numbers may have the
-// prefix "0x", as Java agents write them.
+// prefix "0x", as Java agents write them, and lines may end as on Windows.
 func parseLine(b []byte) (l line, ok bool) {
 	start, b, ok1 := hexField(b)
 	size, b, ok2 := hexField(b)
-	name := bytes.TrimLeft(b, " ")
+	name := bytes.TrimSuffix(bytes.TrimLeft(b, " "), []byte{'\r'})
 	if !ok1 || !ok2 || size == 0 || size > maxSize || start+size < start || len(name) == 0 {
 		return line{}, false
 	}

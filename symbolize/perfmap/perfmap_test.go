@@ -34,6 +34,7 @@ func TestNamesAreTheRestOfTheLine(t *testing.T) {
 		"1000 10 py::f:/a/b.py":                     "py::f:/a/b.py",
 		"0x1000 0x10 with prefix":                   "with prefix",
 		"00001000 00000010  two spaces":             "two spaces",
+		"1000 10 as on Windows\r":                   "as on Windows",
 		"1000 10 upper ABCDEF \xff\x01\ttab":        "upper ABCDEF \xff\x01\ttab",
 		"1000 10 instance void [A] B::C()[Tier1] ü": "instance void [A] B::C()[Tier1] ü",
 	}
@@ -51,7 +52,7 @@ func TestNamesAreTheRestOfTheLine(t *testing.T) {
 func TestLinesThatMakeNoSenseAreCounted(t *testing.T) {
 	t.Parallel()
 	bad := []string{
-		"", "1000", "1000 10", "1000 10 ", "x 10 a", "1000 x a", "1000 0 empty", "-1000 10 a",
+		"", "1000", "1000 10", "1000 10 ", "x 10 a", "1000 x a", "1000 0 empty", "1000 10 \r", "-1000 10 a",
 		"fffffffffffffff0 10 wraps", "10000000000000000 10 a", "1000 5000000 too big",
 		"0 ffffffffffffffff evil", "1000 10 " + strings.Repeat("x", maxLine),
 		strings.Repeat("x", 3*maxLine),
@@ -211,6 +212,79 @@ func TestTooManyEntriesKeepTheNewest(t *testing.T) {
 	assert.True(t, r.Cut())
 	assert.LessOrEqual(t, r.Len(), 3*maxEntries/2)
 	assert.Equal(t, "last", nameOf(&r, 5))
+}
+
+// TestOldNamesGoByParts has so many lines that not all are held, each of which
+// names another address.
+func TestOldNamesGoByParts(t *testing.T) {
+	t.Parallel()
+	var r Reader
+	var b bytes.Buffer
+	const n = 2 * maxEntries
+	for i := range n {
+		fmt.Fprintf(&b, "%010x 10 f\n", i*16)
+	}
+	for more := true; more; {
+		var err error
+		_, more, err = r.Update(bytes.NewReader(b.Bytes()), ID{}, int64(b.Len()))
+		require.NoError(t, err)
+		require.LessOrEqual(t, r.Len(), maxEntries)
+	}
+	assert.True(t, r.Cut())
+	first := 0
+	for nameOf(&r, addr.Virtual(first)*16) == "" {
+		first++
+	}
+	assert.Greater(t, first, 0)
+	assert.LessOrEqual(t, first, n-maxEntries/2, "more than half of what may be held is")
+	for i := first; i < n; i++ {
+		if nameOf(&r, addr.Virtual(i)*16) != "f" {
+			t.Fatalf("%d of %d is missing, but not %d", i, n, first)
+		}
+	}
+}
+
+// TestMapThatMayBeHeldIsHeld is one that is neither too long nor has too many
+// names.
+func TestMapThatMayBeHeldIsHeld(t *testing.T) {
+	t.Parallel()
+	var r Reader
+	var b bytes.Buffer
+	for i := range maxEntries * 9 / 10 {
+		fmt.Fprintf(&b, "%x 10 function %d\n", i*16, i%1000)
+	}
+	for more := true; more; {
+		var err error
+		_, more, err = r.Update(bytes.NewReader(b.Bytes()), ID{}, int64(b.Len()))
+		require.NoError(t, err)
+	}
+	assert.False(t, r.Cut())
+	assert.Equal(t, "function 0", nameOf(&r, 0))
+	assert.Equal(t, maxEntries*9/10, r.Len())
+}
+
+func TestContested(t *testing.T) {
+	t.Parallel()
+	var r Reader
+	text := "1000 10 before\n"
+	update(t, &r, 1, text)
+	r.Watch([]addr.Virtual{0x2005, 0x1005, 0x3005, 0x4005})
+	text += "1000 10 one\n2000 10 one\n3000 5 beside\n3006 5 beside\n4000 10 same\n"
+	update(t, &r, 1, text)
+	for _, at := range []addr.Virtual{0x1005, 0x2005, 0x3005, 0x4005} {
+		assert.False(t, r.Contested(at), "%#x", at)
+	}
+	r.Watch([]addr.Virtual{0x1005, 0x2005, 0x4005})
+	text += "0 2006 two\n4000 10 same\n"
+	update(t, &r, 1, text)
+	assert.True(t, r.Contested(0x1005), "not by what was there before")
+	assert.True(t, r.Contested(0x2005))
+	assert.False(t, r.Contested(0x3005), "no longer watched")
+	assert.False(t, r.Contested(0x4005))
+	update(t, &r, 2, "1000 10 replaced\n")
+	assert.True(t, r.Contested(0x1005), "what a file that was replaced said counts")
+	r.Watch(nil)
+	assert.False(t, r.Contested(0x1005))
 }
 
 func FuzzReader(f *testing.F) {

@@ -15,10 +15,12 @@ const (
 	// which has the newest names.
 	maxFile = 64 << 20
 	// maxEntries and maxNames bound what is held of one process, but for one
-	// Update that fills them alone. Over them all names before that Update are
-	// forgotten: the newest count.
+	// Update that fills them alone. Over them the oldest names are forgotten: the
+	// newest count.
 	maxEntries = 1 << 20
 	maxNames   = 32 << 20
+	// parts is by how many parts of that names are forgotten.
+	parts = 8
 	// maxLine is the longest line that is taken. Names of generics and of long
 	// paths have some thousand bytes.
 	maxLine = 16 << 10
@@ -33,7 +35,9 @@ type ID struct{ Dev, Inode uint64 }
 // Reader holds what was read of one process's map and goes on where it ended.
 // The zero value has read nothing. It is not safe for concurrent use.
 type Reader struct {
-	table    table
+	table    table   // what was read last
+	older    []table // what was read before that, the oldest first
+	watch    []watched
 	started  bool
 	id       ID
 	offset   int64 // everything before it is read or skipped
@@ -54,8 +58,8 @@ func (r *Reader) Update(f io.ReaderAt, id ID, size int64) (changed, more bool, e
 		return false, false, err
 	}
 	if !same {
-		changed = r.table.len() > 0
-		*r = Reader{started: true, id: id, malformed: r.malformed}
+		changed = r.Len() > 0
+		*r = Reader{started: true, id: id, malformed: r.malformed, watch: r.watch}
 		if size > maxFile {
 			r.offset, r.skipping, r.cut = size-maxFile, true, true
 		}
@@ -107,6 +111,7 @@ func (r *Reader) take(b []byte) (changed bool) {
 			r.malformed++
 			continue
 		}
+		r.note(&l)
 		batch = append(batch, entry{start: l.start, size: l.size, name: r.table.names.intern(l.name)})
 	}
 	if len(b)-done > maxLine {
@@ -137,38 +142,74 @@ func (r *Reader) advance(b []byte) {
 	r.tailLen = copy(r.tail[:], joined)
 }
 
-// makeRoom forgets what is held if the lines of b might be too many with it.
+// makeRoom forgets the oldest part of what is held, as often as the lines of b
+// might be too many with it.
 func (r *Reader) makeRoom(b []byte) {
-	entries := r.table.len() + bytes.Count(b, []byte{'\n'})
-	if r.table.len() > 0 && (entries > maxEntries || len(r.table.names.bytes)+len(b) > maxNames) {
+	if t := &r.table; t.len() > maxEntries/parts || len(t.names.bytes) > maxNames/parts {
+		r.older = append(r.older, *t)
 		r.table = table{}
+	}
+	lines := bytes.Count(b, []byte{'\n'})
+	for len(r.older) > 0 && (r.Len()+lines > maxEntries || r.nameBytes()+len(b) > maxNames) {
+		r.older[0] = table{}
+		r.older = r.older[1:]
 		r.cut = true
 	}
 }
 
+// lookup returns the name of the code at a, valid until the next Update.
+func (r *Reader) lookup(a addr.Virtual) (name []byte, ok bool) {
+	if place, ok := r.table.lookup(a); ok {
+		return r.table.names.at(place), true
+	}
+	for i := len(r.older) - 1; i >= 0; i-- {
+		if place, ok := r.older[i].lookup(a); ok {
+			return r.older[i].names.at(place), true
+		}
+	}
+	return nil, false
+}
+
 // Lookup returns the name of the code at a.
 func (r *Reader) Lookup(a addr.Virtual) (name string, ok bool) {
-	place, ok := r.table.lookup(a)
-	if !ok {
-		return "", false
-	}
-	return string(r.table.names.at(place)), true
+	b, ok := r.lookup(a)
+	return string(b), ok
 }
 
 // Same tells whether the code at a has this name, without making a string.
 func (r *Reader) Same(a addr.Virtual, name string) bool {
-	place, ok := r.table.lookup(a)
-	return ok && string(r.table.names.at(place)) == name
+	b, ok := r.lookup(a)
+	return ok && string(b) == name
 }
 
 // Forget drops all that was read; the next Update starts over.
 func (r *Reader) Forget() { *r = Reader{malformed: r.malformed, cut: r.cut} }
 
 // Len is the number of named ranges.
-func (r *Reader) Len() int { return r.table.len() }
+func (r *Reader) Len() int {
+	n := r.table.len()
+	for i := range r.older {
+		n += r.older[i].len()
+	}
+	return n
+}
+
+func (r *Reader) nameBytes() int {
+	n := len(r.table.names.bytes)
+	for i := range r.older {
+		n += len(r.older[i].names.bytes)
+	}
+	return n
+}
 
 // Bytes is the memory that is held.
-func (r *Reader) Bytes() int64 { return r.table.size() }
+func (r *Reader) Bytes() int64 {
+	n := r.table.size()
+	for i := range r.older {
+		n += r.older[i].size()
+	}
+	return n
+}
 
 // Malformed counts the lines that made no sense.
 func (r *Reader) Malformed() uint64 { return r.malformed }
