@@ -75,10 +75,22 @@ func (s *fakeSource) Drain(_ context.Context, w *window.Window) (drainStats, err
 	return drainStats{Processes: 5, EventsLost: 1, MapUsage: map[string]float64{"counts": 0.5}}, nil
 }
 
+func (s *fakeSource) Settle(*window.Window) { s.call("settle") }
+
 func (s *fakeSource) called() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.calls)
+}
+
+// count tells how often a method was called.
+func (s *fakeSource) count(name string) (n int) {
+	for _, c := range s.called() {
+		if c == name {
+			n++
+		}
+	}
+	return n
 }
 
 // profile is one profile with samples or accounting that a fakeConsumer saw.

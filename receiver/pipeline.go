@@ -11,7 +11,7 @@ import (
 
 // pipelineSource takes samples and names them: all kinds that are configured,
 // from the kernel to resolved frames. Its methods are called one at a time, in
-// the order Start, any number of Drain, Stop, Drain, Close.
+// the order Start, any number of Drain and Settle, Stop, Drain, Settle, Close.
 type pipelineSource interface {
 	// Start begins to sample. It returns fast, does not keep ctx and leaves
 	// nothing behind when it fails.
@@ -19,6 +19,8 @@ type pipelineSource interface {
 	// Drain empties the kernel's maps into w and counts in the tallies of w
 	// what became of all samples taken since the last call.
 	Drain(ctx context.Context, w *window.Window) (drainStats, error)
+	// Settle gives frames in w names that came late, before w is closed.
+	Settle(w *window.Window)
 	// Stop ends sampling. What was taken until then can still be drained. It
 	// alone may be called while another method runs.
 	Stop() error

@@ -46,7 +46,7 @@ func newPipelineSource(set receiver.Settings, cfg *Config) (pipelineSource, erro
 	return &hostSource{
 		cfg:     cfg,
 		log:     set.Logger,
-		adviser: adviser{log: set.Logger, said: make(map[string]bool)},
+		adviser: newAdviser(set.Logger),
 		stop:    make(chan struct{}),
 	}, nil
 }

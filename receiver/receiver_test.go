@@ -102,7 +102,7 @@ func TestOrderOfShutdown(t *testing.T) {
 		r.start(t)
 		synctest.Wait()
 		r.shutdown(t)
-		assert.Equal(t, []string{"start", "stop", "drain", "close"}, before)
+		assert.Equal(t, []string{"start", "stop", "drain", "settle", "close"}, before)
 		require.Len(t, r.next.seen(), 1)
 		assert.Empty(t, r.host.statuses(), "the collector reports start and stop for us")
 	})
@@ -117,7 +117,7 @@ func TestShutdownWithoutStartAndTwice(t *testing.T) {
 		r.start(t)
 		r.shutdown(t)
 		r.shutdown(t)
-		assert.Equal(t, []string{"start", "stop", "drain", "close"}, r.src.called())
+		assert.Equal(t, []string{"start", "stop", "drain", "settle", "close"}, r.src.called())
 	})
 }
 
@@ -213,7 +213,8 @@ func TestBusyPipeline(t *testing.T) {
 		r.start(t)
 		time.Sleep(54 * time.Second)
 		synctest.Wait()
-		assert.Equal(t, 54, len(r.src.called())-1, "drains")
+		assert.Equal(t, 54, r.src.count("drain"))
+		assert.Equal(t, 5, r.src.count("settle"), "once for each window")
 		assert.Equal(t, []componentstatus.Status{componentstatus.StatusRecoverableError}, r.host.statuses())
 		// The windows that ended at 30, 40 and 50 s found the queue full.
 		assertSum(t, r, "otelcol_ebpf_profiler_samples_undelivered", 300, map[string]string{"kind": "cpu", "cause": "busy"})
@@ -251,7 +252,7 @@ func TestShutdownDeadline(t *testing.T) {
 				assert.ErrorContains(t, err, "not delivered in time")
 				assert.LessOrEqual(t, time.Since(begin), time.Second+grace)
 				calls := r.src.called()
-				assert.Equal(t, []string{"stop", "drain", "close"}, calls[len(calls)-3:])
+				assert.Equal(t, []string{"stop", "drain", "settle", "close"}, calls[len(calls)-4:])
 				assert.NoError(t, r.Shutdown(context.Background()))
 				close(release)
 			})

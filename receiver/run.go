@@ -114,6 +114,7 @@ func (r *run) sample(start time.Time) {
 		if now.Before(windowEnd) {
 			continue
 		}
+		r.source.Settle(w)
 		next := r.closeWindow(w)
 		windowEnd = windowEnd.Add(r.cfg.Window)
 		if !windowEnd.After(now) {
@@ -128,6 +129,7 @@ func (r *run) sample(start time.Time) {
 // is gone even if the pipeline hangs.
 func (r *run) finish(w *window.Window) {
 	r.drain(w)
+	r.source.Settle(w)
 	if err := r.source.Close(); err != nil {
 		r.set.Logger.Warn("Not everything was released.", zap.Error(err))
 	}

@@ -55,3 +55,44 @@ func (w *Window) addStack(hash uint64, frames []*symbolize.Frame) *Stack {
 	w.frames += len(frames)
 	return s
 }
+
+// renameStacks makes stacks with other frames and returns them by those that
+// they take the place of, which are no longer found.
+func (w *Window) renameStacks(names map[*symbolize.Frame]*symbolize.Frame) map[*Stack]*Stack {
+	var old []*Stack
+	for hash, first := range w.stacks {
+		var stay *Stack
+		for s := first; s != nil; {
+			next := s.next
+			if s.unknown > 0 && slices.ContainsFunc(s.Frames, func(f *symbolize.Frame) bool { return names[f] != nil }) {
+				old = append(old, s)
+				w.frames -= len(s.Frames)
+			} else {
+				s.next = stay
+				stay = s
+			}
+			s = next
+		}
+		if stay == nil {
+			delete(w.stacks, hash)
+		} else {
+			w.stacks[hash] = stay
+		}
+	}
+	moved := make(map[*Stack]*Stack, len(old))
+	for _, s := range old {
+		frames := slices.Clone(s.Frames)
+		for i, f := range frames {
+			if named := names[f]; named != nil {
+				frames[i] = named
+			}
+		}
+		hash := hashFrames(w.seed, frames)
+		to := w.findStack(hash, frames)
+		if to == nil {
+			to = w.addStack(hash, frames)
+		}
+		moved[s] = to
+	}
+	return moved
+}

@@ -181,6 +181,51 @@ func (w *Window) sample(p *Process, kind *source.Descriptor, t Thread, frames []
 	return s
 }
 
+// Rename puts frames in the place of others of which more is known by now,
+// before the window is closed, and corrects what was counted of them. What
+// becomes equal by that is added up.
+func (w *Window) Rename(names map[*symbolize.Frame]*symbolize.Frame) {
+	if len(names) == 0 {
+		return
+	}
+	moved := w.renameStacks(names)
+	if len(moved) == 0 {
+		return
+	}
+	for _, series := range w.order {
+		tally := w.Tally(series.Kind)
+		kept := series.Samples[:0]
+		for _, s := range series.Samples {
+			to := moved[s.Stack]
+			if to == nil {
+				kept = append(kept, s)
+				continue
+			}
+			tally.add(s.Stack, -s.Count)
+			tally.add(to, s.Count)
+			delete(w.samples, sampleKey{series, s.Thread, s.Stack})
+			s.Stack = to
+			key := sampleKey{series, s.Thread, to}
+			if first := w.samples[key]; first != nil {
+				first.merge(s)
+				continue
+			}
+			w.samples[key] = s
+			kept = append(kept, s)
+		}
+		clear(series.Samples[len(kept):])
+		series.Samples = kept
+	}
+}
+
+// merge adds a sample of the same stack.
+func (s *Sample) merge(other *Sample) {
+	s.Count += other.Count
+	for i, v := range other.Values {
+		s.Values[i] += v
+	}
+}
+
 // Close ends the window. Nothing may be added afterwards, and processes may
 // change again: the window keeps a copy of each.
 func (w *Window) Close(end time.Time) {

@@ -107,6 +107,49 @@ func TestFramesAreCounted(t *testing.T) {
 	assert.Equal(t, map[string]uint64{CauseOversized: 5}, tally.Lost)
 }
 
+// Frames get their names after they were added.
+func TestRename(t *testing.T) {
+	w := New(start, Limits{})
+	p, q := &Process{PID: 1}, &Process{PID: 2}
+	root, late, never := named("root"), unnamed(symbolize.ReasonNoMap), unnamed(symbolize.ReasonNoMap)
+	name := named("late")
+	add := func(p *Process, count uint64, frames ...*symbolize.Frame) {
+		w.Add(p, cpu, Thread{}, frames, count, []int64{int64(count)})
+	}
+	add(p, 1, late, root)        // becomes what follows
+	add(p, 2, name, root)        // sampled when the name was known
+	add(p, 4, late, late, root)  // both frames
+	add(p, 8, late, never, root) // one of two
+	add(p, 16, never, root)      // stays
+	add(q, 32, late, root, Truncated)
+	w.Add(p, reads, Thread{}, []*symbolize.Frame{late, root}, 64, []int64{64, 640})
+	before := *w.Tally(cpu)
+	w.Rename(nil)
+	w.Rename(map[*symbolize.Frame]*symbolize.Frame{unnamed(symbolize.ReasonNoMap): name})
+	assert.Equal(t, uint64(1+4+4+8+8+16+32), w.Tally(cpu).UnknownTotal())
+
+	w.Rename(map[*symbolize.Frame]*symbolize.Frame{late: name})
+	tally := w.Tally(cpu)
+	assert.Equal(t, before.Kept, tally.Kept)
+	assert.Equal(t, before.Truncated, tally.Truncated)
+	assert.Equal(t, uint64(8+16), tally.UnknownTotal())
+	assert.Equal(t, uint64(2*1+2*2+3*4+2*8+16+2*32), tally.FramesNamed)
+	assert.Zero(t, w.Tally(reads).UnknownTotal())
+	add(p, 128, name, root) // the window goes on
+
+	w.Close(start.Add(time.Second))
+	require.Len(t, w.Series(), 3)
+	samples := w.Series()[0].Samples
+	assert.Equal(t, []int64{1 + 2 + 128, 4, 8, 16}, firstValues(w.Series()[0]))
+	assert.Equal(t, uint64(1+2+128), samples[0].Count)
+	assert.Equal(t, []*symbolize.Frame{name, root}, samples[0].Stack.Frames)
+	assert.Equal(t, []*symbolize.Frame{name, name, root}, samples[1].Stack.Frames)
+	assert.Equal(t, []*symbolize.Frame{name, never, root}, samples[2].Stack.Frames)
+	assert.Equal(t, []*symbolize.Frame{never, root}, samples[3].Stack.Frames)
+	assert.Equal(t, []int64{64, 640}, w.Series()[2].Samples[0].Values)
+	assert.Same(t, samples[0].Stack, w.Series()[2].Samples[0].Stack, "stacks are held once")
+}
+
 // At either limit, what is known still counts and what is new is lost.
 func TestFullWindow(t *testing.T) {
 	for _, tt := range []struct {
