@@ -13,7 +13,11 @@
 // A frame has at most one; kernel and runtime code that was inlined keeps _[k]
 // and _[j].
 //
+// With Options.Modules the module stands before a name, as DTrace and
+// async-profiler write it: libc.so.6`read.
+//
 // What would break a line is replaced in names: a semicolon by a colon, tabs
 // and line breaks by a space, any other control character, line separator and
-// byte that is not UTF-8 by U+FFFD. An empty name is written as [unknown].
+// byte that is not UTF-8 by U+FFFD. An empty name is written as [unknown],
+// and one that others take for a delimiter, - or --, in parentheses.
 package folded

@@ -51,18 +51,18 @@ func user(name string) callgraph.Frame { return callgraph.Frame{Name: name, Kind
 func TestWrite(t *testing.T) {
 	app := callgraph.Frame{Name: "nginx", Kind: callgraph.Process}
 	g := graphOf(
-		[]callgraph.Frame{app, user("main"), {Name: "ksys_read", Kind: callgraph.Kernel}},
+		[]callgraph.Frame{app, user("main"), {Name: "ksys_read", Kind: callgraph.Kernel, Module: "[kernel]"}},
 		[]callgraph.Frame{app, user("main"), {Name: "std::sort", Kind: callgraph.User, Inlined: true}},
 		[]callgraph.Frame{app, user("main"), {Name: "LazyCompile:~f", Kind: callgraph.JIT, Inlined: true}},
 		[]callgraph.Frame{app, user("main")},
-		[]callgraph.Frame{app, {Name: "[libssl.so.3]+0x1f2a0"}},
+		[]callgraph.Frame{app, {Name: "[libssl.so.3]+0x1f2a0", Module: "/usr/lib/libssl.so.3"}},
 		[]callgraph.Frame{app, user("a;b\nc\td\x01\xff\u2028e")},
 		[]callgraph.Frame{app, {Name: ""}},
 		[]callgraph.Frame{app, user("main 12")},
 		[]callgraph.Frame{{Name: "a b", Kind: callgraph.Process}, user(" lead")},
 	)
 	for name, opts := range map[string]folded.Options{
-		"annotated.folded": {}, "plain.folded": {NoAnnotations: true},
+		"annotated.folded": {}, "plain.folded": {NoAnnotations: true}, "modules.folded": {Modules: true},
 	} {
 		got := write(t, g, opts)
 		path := filepath.Join("testdata", name)
@@ -184,7 +184,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestRoundTripOfAwkwardNames(t *testing.T) {
-	names := []string{"f 12", "a;b", "tab\there", "", " lead", "trail ", "a\rb", "\x00", "é\xc3", "[k]", "1", " "}
+	names := []string{"f 12", "a;b", "tab\there", "", " lead", "trail ", "a\rb", "\x00", "é\xc3", "[k]", "1", " ", "-", "--"}
 	for _, name := range names {
 		g := graphOf([]callgraph.Frame{{Name: "app", Kind: callgraph.Process}, user(name), user("leaf")},
 			[]callgraph.Frame{{Name: "app", Kind: callgraph.Process}, user("root"), user(name)})
@@ -202,6 +202,7 @@ func TestRoundTripOfAwkwardNames(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add("a;b 1\na;c_[k] 2\nbad\nf 12 1.5\n")
 	f.Add(" ;; ;_[j] 9223372036854775807\r\n\xff 3")
+	f.Add("[main tid=7];a`b_[0];-;c 1\nx`y;--;[z] 2")
 	f.Fuzz(func(t *testing.T, text string) {
 		res := read(t, text)
 		once := write(t, res.Graph, folded.Options{})

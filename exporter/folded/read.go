@@ -1,7 +1,6 @@
 package folded
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -10,25 +9,19 @@ import (
 	"strings"
 
 	"github.com/flametel/flametel/exporter/callgraph"
+	"github.com/flametel/flametel/exporter/internal/lines"
 )
 
 // Bounds on hostile input.
 const (
-	maxLine     = 16 << 20 // bytes; 65,536 frames of 256 bytes
-	maxFrames   = 1 << 16  // of one stack
-	maxBadLines = 100      // that are kept; more are counted
+	maxFrames = callgraph.MaxDepth // of one stack
 	// maxDecimals is how many digits after the point are kept. With nine a
 	// millisecond with six decimals is exact, and 9.2 billion still fits.
 	maxDecimals = 9
 )
 
 // BadLine is a line that was left out.
-type BadLine struct {
-	Number int // from 1
-	Err    error
-}
-
-func (b BadLine) Error() string { return fmt.Sprintf("line %d: %v", b.Number, b.Err) }
+type BadLine = lines.Bad
 
 // Result is what Read found.
 type Result struct {
@@ -41,60 +34,51 @@ type Result struct {
 	BadLines int
 }
 
-// Read reads folded text of any source. The count is what follows the last
+// Read reads folded text of any source: ours, perf's and DTrace's stackcollapse,
+// bcc's profile -f, async-profiler's collapsed. The count is what follows the last
 // space, a number up to the largest int64. If counts have decimals, all counts
 // are multiplied by the power of ten that makes them whole (at most 10^9;
-// further digits are cut); see Result.Scale. Frames get their kind from their
-// annotation; the first frame of a stack without one is a process. Blank lines
-// are skipped, bad lines are reported and left out. An error is an error of r.
+// further digits are cut); see Result.Scale. Blank lines are skipped, bad lines
+// are reported and left out. An error is an error of r.
+//
+// Frames get their kind from their annotation, and their module from what stands
+// before a backtick, as in libc.so.6`read. The first frame of a stack without
+// an annotation is a process, except in text of async-profiler, which has none.
 func Read(r io.Reader) (*Result, error) {
-	p := &parser{merger: callgraph.NewMerger(1), res: Result{Scale: 1}, frames: map[string]int32{}}
-	in := bufio.NewReaderSize(r, 1<<16)
-	for number := 1; ; number++ {
-		line, tooLong, err := readLine(in)
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("read folded text at line %d: %w", number, err)
-		}
-		if tooLong {
-			p.bad(number, fmt.Errorf("longer than %d bytes", maxLine))
-		} else if perr := p.line(line); perr != nil {
-			p.bad(number, perr)
-		}
-		if err != nil {
+	p := &parser{merger: callgraph.NewMerger(1), res: Result{Scale: 1}, frames: map[frameKey]int32{}}
+	in := lines.NewReader(r)
+	for {
+		line, ok := in.Next()
+		if !ok {
 			break
 		}
+		if err := p.line(line); err != nil {
+			in.Bad(err)
+		}
 	}
+	if err := in.Err(); err != nil {
+		return nil, fmt.Errorf("read folded text at line %d: %w", in.Number(), err)
+	}
+	p.res.Bad, p.res.BadLines = in.First, in.Count
 	p.res.Graph = p.graph()
 	return &p.res, nil
 }
 
-// readLine returns the next line without its end. The bytes of a line that is
-// too long are skipped.
-func readLine(in *bufio.Reader) (line string, tooLong bool, err error) {
-	var b strings.Builder
-	for {
-		part, err := in.ReadSlice('\n')
-		if b.Len()+len(part) > maxLine {
-			tooLong = true
-			b.Reset()
-		}
-		if !tooLong {
-			b.Write(part)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			line = strings.TrimSuffix(b.String(), "\n")
-			return strings.TrimSuffix(line, "\r"), tooLong, err
-		}
-	}
-}
-
 type parser struct {
 	merger   *callgraph.Merger
-	frames   map[string]int32 // by text; the first frame of a line has a NUL before it
+	frames   map[frameKey]int32
 	stack    []int32
 	decimals int
 	values   []pending
-	res      Result
+	// noProcess: the text is of a source that puts no process before a stack.
+	noProcess bool
+	res       Result
+}
+
+// frameKey is the text of a frame and where it stands.
+type frameKey struct {
+	text          string
+	first, kernel bool
 }
 
 // pending is a stack that waits for the scale: it is known at the end only.
@@ -102,13 +86,6 @@ type pending struct {
 	stack    []int32
 	value    int64
 	decimals int
-}
-
-func (p *parser) bad(number int, err error) {
-	p.res.BadLines++
-	if len(p.res.Bad) < maxBadLines {
-		p.res.Bad = append(p.res.Bad, BadLine{Number: number, Err: err})
-	}
 }
 
 func (p *parser) line(line string) error {
@@ -127,12 +104,22 @@ func (p *parser) line(line string) error {
 		return fmt.Errorf("stack deeper than %d frames", maxFrames)
 	}
 	p.stack = p.stack[:0]
-	for text := range strings.SplitSeq(line[:i], ";") {
-		p.stack = append(p.stack, p.frame(text, len(p.stack) == 0))
+	key := frameKey{first: true}
+	for key.text = range strings.SplitSeq(line[:i], ";") {
+		if !key.first && isDelimiter(key.text) {
+			key.kernel = true
+			continue
+		}
+		p.stack = append(p.stack, p.frame(key))
+		key.first = false
 	}
 	p.add(value, decimals)
 	return nil
 }
+
+// isDelimiter reports whether a frame is what bcc's profile -d puts between the
+// frames of the user and those of the kernel.
+func isDelimiter(text string) bool { return text == "-" || text == "--" }
 
 // add adds the stack. Whole numbers go straight into the merger, which is all
 // there is to do for most files.
@@ -166,48 +153,11 @@ func (p *parser) graph() *callgraph.Graph {
 		p.merger.Add(v.stack, 0, v.value)
 	}
 	g := p.merger.Graph()
+	if p.noProcess {
+		g = withoutProcesses(g)
+	}
 	g.SampleType = callgraph.ValueType{Type: "samples", Unit: "count"}
 	return g
-}
-
-func (p *parser) frame(text string, first bool) int32 {
-	key := text
-	if first {
-		key = "\x00" + text
-	}
-	id, ok := p.frames[key]
-	if !ok {
-		id = p.merger.Frame(parseFrame(text, first))
-		p.frames[strings.Clone(key)] = id
-	}
-	return id
-}
-
-// parseFrame is the inverse of Text.
-func parseFrame(text string, first bool) callgraph.Frame {
-	f := callgraph.Frame{Name: strings.Clone(text), Kind: callgraph.User}
-	name, found := "", true
-	switch {
-	case strings.HasSuffix(text, "_[k]"):
-		f.Kind, name = callgraph.Kernel, strings.TrimSuffix(f.Name, "_[k]")
-	case strings.HasSuffix(text, "_[j]"):
-		f.Kind, name = callgraph.JIT, strings.TrimSuffix(f.Name, "_[j]")
-	case strings.HasSuffix(text, "_[i]"):
-		f.Inlined, name = true, strings.TrimSuffix(f.Name, "_[i]")
-	case first:
-		f.Kind, found = callgraph.Process, false
-	case text == "" || callgraph.IsPlaceholder(text):
-		f.Kind, found = callgraph.Unknown, false
-	default:
-		found = false
-	}
-	if found {
-		f.Name = name
-	}
-	if f.Name == "" {
-		f.Name = callgraph.NameUnknown
-	}
-	return f
 }
 
 // parseCount reads a count; decimals is the number of digits after the point

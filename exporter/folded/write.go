@@ -3,6 +3,7 @@ package folded
 import (
 	"bufio"
 	"io"
+	"path"
 	"strconv"
 	"strings"
 	"unicode"
@@ -15,6 +16,9 @@ import (
 type Options struct {
 	// NoAnnotations leaves out _[k], _[j] and _[i].
 	NoAnnotations bool
+	// Modules writes the base name of the module before the name of a function:
+	// libc.so.6`read.
+	Modules bool
 	// Weight is which of the graph's weights to write.
 	Weight int
 }
@@ -23,7 +27,11 @@ type Options struct {
 // line. The counts add up to the graph's total.
 func Write(w io.Writer, g *callgraph.Graph, opts Options) error {
 	g = g.Regroup(func(f *callgraph.Frame) (callgraph.Frame, bool) {
-		return callgraph.Frame{Name: Text(f, !opts.NoAnnotations)}, true
+		text := Text(f, !opts.NoAnnotations)
+		if opts.Modules {
+			text = module(f) + text
+		}
+		return callgraph.Frame{Name: text}, true
 	})
 	out := bufio.NewWriterSize(w, 1<<16)
 	self := g.Self[opts.Weight]
@@ -75,10 +83,27 @@ func Text(f *callgraph.Frame, annotate bool) string {
 	return name
 }
 
+// module is what stands before a name: the module's base name and a backtick.
+// Nothing stands before a name that has the module in it, nor if a reader could
+// not tell the two apart.
+func module(f *callgraph.Frame) string {
+	base := clean(path.Base(f.Module))
+	if f.Module == "" || !f.Kind.IsCode() || callgraph.IsPlaceholder(f.Name) {
+		return ""
+	}
+	if m, _ := splitModule(base + "`x"); m != base {
+		return ""
+	}
+	return base + "`"
+}
+
 // clean makes a name safe to stand between semicolons on one line.
 func clean(name string) string {
 	if name == "" {
 		return callgraph.NameUnknown
+	}
+	if isDelimiter(name) { // an operator
+		return "(" + name + ")"
 	}
 	if isClean(name) {
 		return name
