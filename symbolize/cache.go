@@ -68,5 +68,5 @@ func (s *Symbolizer) drop(h *holding) {
 func (o *Object) release() {
 	o.image, o.frames, o.lines, o.modules = nil, nil, nil, nil
 	o.texts, o.demangled = nil, nil
-	o.detail.tables, o.detail.poor, o.detail.goBytes = nil, nil, 0
+	o.detail.forget()
 }

@@ -258,7 +258,7 @@ func TestLateDebugInformationNamesLater(t *testing.T) {
 	d.open(t)
 	require.Greater(t, len(d.at("hidden", 0).Lines), 1)
 	o := d.p.Mappings[0].Object
-	o.detail.asking = make(chan answer, 1)
+	o.detail.asking, o.detail.asked = make(chan answer, 1), o.detail.tables
 	d.s.late = 1
 	f := d.at("hidden", 2)
 	assert.Equal(t, []Line{{Name: "hidden"}}, f.Lines)
@@ -266,6 +266,27 @@ func TestLateDebugInformationNamesLater(t *testing.T) {
 	o.detail.asking <- answer{}
 	assert.Greater(t, len(d.at("hidden", 2).Lines), 1)
 	assert.Zero(t, d.s.late)
+}
+
+// The answer may come when neither the tables that were asked nor the image
+// that they belong to are wanted any more.
+func TestLateAnswerOfWhatWasGivenBack(t *testing.T) {
+	t.Parallel()
+	d := newDebug(t, Options{}, "cp whole.so lib.so")
+	d.open(t)
+	require.Greater(t, len(d.at("hidden", 0).Lines), 1)
+	o := d.p.Mappings[0].Object
+	asked := o.detail.tables
+	require.NotNil(t, asked.dwarf)
+	o.detail.asking, o.detail.asked = make(chan answer, 1), asked
+	d.s.late = 1
+	giveBack(d.s)
+	assert.Nil(t, o.image)
+	assert.NotNil(t, asked.dwarf, "it is in use")
+	o.detail.asking <- answer{dwarfBytes: 1 << 20}
+	assert.Greater(t, len(d.at("hidden", 2).Lines), 1)
+	assert.Nil(t, asked.dwarf)
+	assert.Less(t, d.s.Stats().CacheBytes, int64(1<<20))
 }
 
 func TestFileThatChangesAfterItsSymbolsWereRead(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 type detail struct {
 	tables *tables
 	asking chan answer   // not nil while an answer is late
+	asked  *tables       // that it comes from
 	poor   []addr.Offset // frames that were made without an answer
 	gone   bool          // the debug information is to be given back after the answer
 
@@ -24,8 +25,16 @@ func (d *detail) release() {
 	case d.asking != nil:
 		d.gone = true
 	case d.tables != nil:
-		d.tables.dwarf = nil
+		d.tables.dropDWARF()
 	}
+}
+
+// forget gives back the tables as well.
+func (d *detail) forget() {
+	if d.asking == nil && d.tables != nil {
+		d.tables.dropDWARF()
+	}
+	d.tables, d.poor, d.goBytes = nil, nil, 0
 }
 
 // ask asks the tables of an object for an address. ok is false if the answer
@@ -48,7 +57,7 @@ func (s *Symbolizer) ask(o *Object, at addr.File) (a answer, ok bool) {
 		s.hear(o, t, &a)
 		return a, true
 	case <-timer.C:
-		d.asking = c
+		d.asking, d.asked = c, t
 		s.late++
 		return a, false
 	}
@@ -57,11 +66,12 @@ func (s *Symbolizer) ask(o *Object, at addr.File) (a answer, ok bool) {
 // hear counts what the tables hold after an answer.
 func (s *Symbolizer) hear(o *Object, t *tables, a *answer) {
 	d := &o.detail
-	if d.gone {
-		t.dwarf, a.dwarfBytes, d.gone = nil, 0, false
+	if d.gone || t != d.tables { // which are those of an image that was given back
+		t.dropDWARF()
+		a.dwarfBytes, d.gone = 0, false
 	}
 	if t != d.tables {
-		return // those of an image that was given back
+		return
 	}
 	if a.dwarfBytes != 0 || d.held.bytes != 0 {
 		s.hold(&d.held, d, a.dwarfBytes-d.held.bytes)
@@ -78,9 +88,10 @@ func (s *Symbolizer) poll(o *Object) {
 	d := &o.detail
 	select {
 	case a := <-d.asking:
-		d.asking = nil
+		t := d.asked
+		d.asking, d.asked = nil, nil
 		s.late--
-		s.hear(o, d.tables, &a)
+		s.hear(o, t, &a)
 	default:
 		return
 	}

@@ -36,6 +36,8 @@ type filePool struct {
 	max    int
 	lru    list.List // of *pin, the newest in front
 	closed bool
+
+	scratch scratchPool
 }
 
 // add takes over an open file. Like use it keeps the file open until done is
@@ -117,4 +119,5 @@ func (p *filePool) close() {
 	for e := p.lru.Back(); e != nil; e = p.lru.Back() {
 		p.drop(e.Value.(*pin))
 	}
+	p.scratch.close()
 }

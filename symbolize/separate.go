@@ -160,5 +160,5 @@ func supplementIn(src *source, id []byte) *elffile.File {
 
 // debugLimits shares the room for caches: half of it for debug information.
 func (s *Symbolizer) debugLimits() dwarfline.Options {
-	return dwarfline.Options{MaxBytes: s.opts.MaxCacheBytes / 8, MaxUnpacked: s.opts.MaxCacheBytes / 8 * 3}
+	return dwarfline.Options{MaxBytes: s.opts.MaxCacheBytes / 8, MaxUnpacked: s.opts.MaxCacheBytes / 8 * 3, Scratch: s.files.scratch.make}
 }

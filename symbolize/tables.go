@@ -17,6 +17,9 @@ const (
 	// second.
 	slowLookup = 50 * time.Millisecond
 	maxSlow    = 10 * time.Second
+	// maxUnpacking is how much more unpacking may take in all: some ten seconds
+	// for what has a gigabyte, on a busy machine a multiple.
+	maxUnpacking = time.Minute
 )
 
 // tables know more of code than symbols do: inlined calls, files and lines.
@@ -30,7 +33,7 @@ type tables struct {
 	debug, supplement         *source
 	limits                    dwarfline.Options
 	dwarf                     *dwarfline.Data // opened when it is first asked
-	slow                      time.Duration
+	slow, unpacking           time.Duration
 	failed                    error // the debug information is not asked any more
 }
 
@@ -102,11 +105,24 @@ func (t *tables) lookupDWARF(at addr.File) ([]dwarfline.Line, error) {
 			return nil, err
 		}
 	}
+	unpacked := t.dwarf.UnpackTime()
 	lines, err := t.dwarf.Lookup(at, nil)
-	if took := time.Since(start); took > slowLookup {
-		if t.slow += took; t.slow > maxSlow {
-			t.failed, t.dwarf = errSlow, nil
-		}
+	unpacked = t.dwarf.UnpackTime() - unpacked
+	t.unpacking += unpacked
+	if took := time.Since(start) - unpacked; took > slowLookup {
+		t.slow += took
+	}
+	if t.slow > maxSlow || t.unpacking > maxUnpacking {
+		t.failed = errSlow
+		t.dropDWARF()
 	}
 	return lines, err
+}
+
+// dropDWARF gives the debug information back; it is read again if need be.
+func (t *tables) dropDWARF() {
+	if t.dwarf != nil {
+		t.dwarf.Drop()
+		t.dwarf = nil
+	}
 }

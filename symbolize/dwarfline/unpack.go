@@ -76,7 +76,7 @@ func (s *section) header() error {
 
 // minSpilled is the size from which contents are worth a place outside of
 // memory.
-const minSpilled = 1 << 20
+const minSpilled = 256 << 10
 
 // unpack decompresses a section, into scratch or into what is left of the room
 // in memory.
