@@ -45,6 +45,9 @@ func (e *PrivilegeError) Error() string {
 // Unwrap returns the kernel's answer.
 func (e *PrivilegeError) Unwrap() error { return e.Err }
 
+// Refused is what the kernel refused, for callers that know the host better.
+func (e *PrivilegeError) Refused() string { return e.Call }
+
 // neededCapabilities are the smallest set that samples a whole host. Before
 // 5.8 CAP_SYS_ADMIN stands for the first two.
 var neededCapabilities = []struct {
@@ -68,7 +71,7 @@ func newPrivilegeError(call string, err error) *PrivilegeError {
 // CheckPrivileges tells before anything is loaded whether capabilities are
 // missing. It returns nil or a *PrivilegeError.
 func CheckPrivileges() error {
-	e := newPrivilegeError("profile this host", unix.EPERM)
+	e := newPrivilegeError("bpf(BPF_PROG_LOAD) and perf_event_open", unix.EPERM)
 	if len(e.Missing) == 0 {
 		return nil
 	}
