@@ -104,6 +104,13 @@ func TestFramesOfLocations(t *testing.T) {
 		{"empty name", func(m *message) int32 { return m.location(m.mapping("/bin/app"), 0x1234, m.function("")) }, "[app]+0x2234/unknown"},
 		{"truncated", func(m *message) int32 { return m.location(0, 0, m.function("[truncated]")) }, "[truncated]/unknown"},
 		{"unknown by name", func(m *message) int32 { return m.location(0, 0, m.function("[unknown]")) }, "[unknown]/unknown"},
+		{"function called truncated", func(m *message) int32 {
+			return m.location(m.mapping("[anon]"), 1, m.function("[truncated]"), "jit")
+		}, "[truncated]/JIT"},
+		{"function called unknown", func(m *message) int32 { return m.location(0, 1, m.function("[unknown]"), "v8js") }, "[unknown]/JIT"},
+		{"function called by an offset", func(m *message) int32 {
+			return m.location(m.mapping("/bin/app"), 1, m.function("[libc.so.6]+0x10"), "native")
+		}, "[libc.so.6]+0x10/user"},
 		{"inlined", func(m *message) int32 {
 			return m.location(m.mapping("/bin/app"), 1, m.function("inner"), m.function("middle"), m.function("outer"), "native")
 		}, "outer/user;middle/user/inlined;inner/user/inlined"},

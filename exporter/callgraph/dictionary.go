@@ -170,7 +170,8 @@ func (d *dictionary) line(loc pprofile.Location, line pprofile.Line, m *Mapping,
 		f.Module = m.File
 	}
 	f.Kind = KindOf(frameType, f.Module)
-	if IsPlaceholder(f.Name) && f.Kind != Kernel {
+	// What has a type is a function, whatever it is called.
+	if frameType == "" && f.Kind != Kernel && IsPlaceholder(f.Name) {
 		f.Kind = Unknown
 	}
 	return d.frames.intern(d.place(f, loc, m, max(0, line.Line())))

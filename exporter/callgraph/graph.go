@@ -93,7 +93,7 @@ func (g *Graph) UnknownShare(weight int) float64 {
 			continue
 		}
 		all += float64(total)
-		if f := &g.Frames[g.Nodes[i].Frame]; f.Kind == Unknown || f.Name == NameUnknown {
+		if f := &g.Frames[g.Nodes[i].Frame]; f.Kind == Unknown || f.Kind == Kernel && f.Name == NameUnknown {
 			unknown += float64(total)
 		}
 	}

@@ -146,6 +146,42 @@ func TestHostileStrings(t *testing.T) {
 	encode(t, messages[0], DefaultMaxBytes)
 }
 
+// Programs cannot make their functions look like marks of ours.
+func TestNamesThatAreReserved(t *testing.T) {
+	w := newWindow()
+	p := &window.Process{PID: 1, Name: "evil"}
+	spoofed := []string{"[truncated]", "[unknown]", "[not kept: memory limit]", "[libc.so.6]+0x10"}
+	for _, name := range spoofed {
+		f := &symbolize.Frame{Kind: symbolize.KindJIT, Module: anon, Address: anon.Start, Lines: []symbolize.Line{{Name: name}}}
+		add(w, p, "t", 1, f, window.Truncated)
+	}
+	harmless := &symbolize.Frame{Kind: symbolize.KindNative, Module: binary1, Address: binary1.Start, Lines: []symbolize.Line{{Name: "[plt]"}}}
+	add(w, p, "t", 1, harmless, frame(symbolize.KindUnknown, nowhere, 0xdead))
+	messages := build(t, w, Settings{})
+	encode(t, messages[0], DefaultMaxBytes)
+	dict := messages[0].Profiles.Dictionary()
+	text := func(i int32) string { return dict.StringTable().At(int(i)) }
+	names, marks := make(map[string]string), make(map[string]bool)
+	for _, loc := range dict.LocationTable().All() {
+		for _, line := range loc.Lines().All() {
+			fn := dict.FunctionTable().At(int(line.FunctionIndex()))
+			if loc.MappingIndex() == 0 && loc.AttributeIndices().Len() == 0 {
+				marks[text(fn.NameStrindex())] = true
+			} else {
+				names[text(fn.NameStrindex())] = text(fn.SystemNameStrindex())
+			}
+		}
+	}
+	want := map[string]string{"[plt]": ""}
+	for _, name := range spoofed {
+		want[`"`+name+`"`] = name
+	}
+	assert.Equal(t, want, names)
+	assert.Equal(t, map[string]bool{"[truncated]": true, "[unknown]": true}, marks)
+	assert.Equal(t, uint64(4), w.Tally(cpu).Truncated)
+	assert.Equal(t, uint64(1), w.Tally(cpu).UnknownTotal())
+}
+
 // The time of profiles is that of the window.
 func TestTime(t *testing.T) {
 	w := newWindow()

@@ -98,15 +98,17 @@ func (d *dictionary) str(s string) int32 {
 	return i
 }
 
-func (d *dictionary) function(l *symbolize.Line) int32 {
-	name := l.Name
+// function interns a function, or what stands for none.
+func (d *dictionary) function(l *symbolize.Line, none bool) int32 {
+	name, system := l.Name, l.SystemName
 	if name == "" {
 		name = unknownName
+	} else if !none {
+		if name = unreserved(name); name != l.Name && system == "" {
+			system = l.Name
+		}
 	}
-	key := function{name: d.str(name), file: d.str(l.File), startLine: l.StartLine}
-	if l.SystemName != "" {
-		key.system = d.str(l.SystemName)
-	}
+	key := function{name: d.str(name), system: d.str(system), file: d.str(l.File), startLine: l.StartLine}
 	if i, ok := d.functions[key]; ok {
 		return i
 	}

@@ -3,6 +3,7 @@ package pdatabuild
 import (
 	"encoding/binary"
 
+	"github.com/flametel/flametel/receiver/internal/window"
 	"github.com/flametel/flametel/symbolize"
 )
 
@@ -28,7 +29,7 @@ func (d *dictionary) location(f *symbolize.Frame) int32 {
 	functions := make([]int32, len(lines))
 	var buf []byte
 	for i := range lines {
-		functions[i] = d.function(&lines[i])
+		functions[i] = d.function(&lines[i], standsForNone(f))
 		buf = appendLineBytes(buf, functions[i], lines[i].Line)
 	}
 	key.lines = string(buf)
@@ -38,6 +39,14 @@ func (d *dictionary) location(f *symbolize.Frame) int32 {
 	}
 	d.frames[f] = i
 	return i
+}
+
+// standsForNone tells that the line of a frame is no function's: the mark of a
+// stack that was cut, and code of which nothing is known. Code that has a name
+// has a kind, so on the wire these are told by their location, which has no
+// attribute, and never by their name alone.
+func standsForNone(f *symbolize.Frame) bool {
+	return f == window.Truncated || len(f.Lines) == 0
 }
 
 var unknownLines = []symbolize.Line{{Name: unknownName}}
