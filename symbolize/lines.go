@@ -73,12 +73,13 @@ func goLines(from []gosym.Line, outermost bool) []Line {
 func (s *Symbolizer) dwarfLines(o *Object, from []dwarfline.Line, symbol string) (lines []Line, bytes int64) {
 	lines = make([]Line, 0, len(from))
 	for i, l := range from {
-		linker := l.LinkageName
-		if linker == "" {
-			linker = l.Name
-		}
-		if i == len(from)-1 && symbol != "" {
+		linker, source := l.LinkageName, false
+		switch {
+		case i == len(from)-1 && symbol != "":
 			linker = symbol
+		case linker == "" && l.Name != "":
+			// No symbol has such a name: it is known by what the source calls it.
+			linker, source = "\x00"+l.Scope+"\x00"+l.Name, true
 		}
 		if linker == "" {
 			continue
@@ -87,7 +88,11 @@ func (s *Symbolizer) dwarfLines(o *Object, from []dwarfline.Line, symbol string)
 		if !ok {
 			// Kept, because the same functions are inlined in many places and
 			// taking a name apart is dearer than finding it.
-			line = s.line(linker)
+			if source {
+				line = Line{Name: demangle.Qualified(l.Scope, l.Name, s.opts.Demangle)}
+			} else {
+				line = s.line(linker)
+			}
 			if o.demangled == nil {
 				o.demangled = make(map[string]Line)
 			}

@@ -53,6 +53,22 @@ func Name(linker string, style Style) string {
 	return name + suffix
 }
 
+// Qualified returns the source form of a function that has no linker name but
+// is known by its name in the source and by what that is in, as debug
+// information tells them: "operator<< <int>" in "app::Set<int>". Scope may be "".
+func Qualified(scope, name string, style Style) string {
+	if style == None {
+		return Cut(name)
+	}
+	if scope != "" {
+		name = scope + "::" + name
+	}
+	if style == Simple && len(name) <= MaxName {
+		name = noTemplateArguments(name)
+	}
+	return Cut(name)
+}
+
 // emptyGenerics removes what the demangler leaves of Rust's generic arguments.
 var emptyGenerics = strings.NewReplacer("::<>", "", "<>", "")
 

@@ -36,6 +36,49 @@ func TestName(t *testing.T) {
 	}
 }
 
+func TestQualified(t *testing.T) {
+	t.Parallel()
+	tests := []struct{ scope, name, simple string }{
+		{"", "main", "main"},
+		{"", "", ""},
+		{"std", "max<int>", "std::max"},
+		{"std::vector<int, std::allocator<int> >", "vector", "std::vector::vector"},
+		{"std::map<int, std::pair<a, b>>", "~map", "std::map::~map"},
+		{"(anonymous namespace)", "twice<long int>", "(anonymous namespace)::twice"},
+		{"a", "operator<", "a::operator<"},
+		{"a", "operator< <int>", "a::operator<"},
+		{"a", "operator<<int>", "a::operator<"},
+		{"a", "operator<<", "a::operator<<"},
+		{"a", "operator<< <int>", "a::operator<<"},
+		{"a", "operator<<<int>", "a::operator<<"},
+		{"a", "operator<=><int>", "a::operator<=>"},
+		{"a", "operator->", "a::operator->"},
+		{"a", "operator->*<b<c>>", "a::operator->*"},
+		{"a", "operator>>=<int>", "a::operator>>="},
+		{"a<int>", "operator()<int>", "a::operator()"},
+		{"a", "operator std::vector<long>", "a::operator std::vector"},
+		{"a<&b::operator->>", "c", "a::c"},
+		{"a<&b::operator< >", "c", "a::c"},
+		{"f", "my_operator<int>", "f::my_operator"},
+		{"f", "operators<int>", "f::operators"},
+		{"work::<lambda(auto:1)>", "operator()<int>", "work::{lambda}::operator()"},
+		{"", "a<b", "a<b"},
+		{"", "a>b", "a>b"},
+		{"", "<>", "{lambda}"},
+	}
+	for _, tt := range tests {
+		full := tt.name
+		if tt.scope != "" {
+			full = tt.scope + "::" + tt.name
+		}
+		assert.Equal(t, tt.simple, Qualified(tt.scope, tt.name, Simple), full)
+		assert.Equal(t, full, Qualified(tt.scope, tt.name, Full))
+		assert.Equal(t, tt.name, Qualified(tt.scope, tt.name, None))
+	}
+	long := strings.Repeat("a<", MaxName)
+	assert.Equal(t, Cut(long), Qualified("", long, Simple))
+}
+
 func TestRust(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]bool{
@@ -115,6 +158,9 @@ func FuzzName(f *testing.F) {
 		for _, style := range []Style{Simple, Full, None} {
 			if got := Name(linker, style); len(got) > MaxName || got == "" && linker != "" {
 				t.Fatalf("%q gives %d bytes", linker, len(got))
+			}
+			if got := Qualified("", linker, style); len(got) > max(len(linker), len("{lambda}")*(strings.Count(linker, "<"))+len(linker)) || got == "" && linker != "" {
+				t.Fatalf("%q becomes %q", linker, got)
 			}
 		}
 	})

@@ -56,6 +56,9 @@ type Line struct {
 	// alias (__GI_abort), not what people call the function.
 	Name        string
 	LinkageName string
+	// Scope is the namespaces and classes that a C++ function is in, as in
+	// "a::b<int>", if it has no LinkageName.
+	Scope string
 	// File and Line are where the address is, or where the function that
 	// precedes this one was called. "" and 0 if unknown.
 	File string

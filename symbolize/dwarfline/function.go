@@ -29,6 +29,8 @@ type unit struct {
 	calls map[uint32]*callTable   // of functions
 	names map[uint64]functionName // by the place of the entry
 	paths map[uint32]string       // of files
+	// scopes of this unit and of those that names of functions are in
+	scopes map[*unitHead]scopeTable
 
 	held int64
 	used uint64

@@ -129,6 +129,13 @@ func (s *session) describe(u *unit, origin uint64, file, line uint32) (Line, err
 		if n, err = s.name(origin); err != nil {
 			return Line{}, err
 		}
+		if n.name != "" && n.linkage == "" && qualified(u.info.language) {
+			if n.scope, err = s.scopeOf(u, n.decl); passing(err) {
+				return Line{}, err
+			} else if err != nil {
+				s.forget() // what cannot be read leaves the name as it is
+			}
+		}
 		u.names[origin] = n
 		s.d.grow(u, n.bytes())
 	}
@@ -137,7 +144,7 @@ func (s *session) describe(u *unit, origin uint64, file, line uint32) (Line, err
 		return Line{}, err
 	}
 	return Line{
-		Name: n.name, LinkageName: n.linkage, File: path, Line: int64(line), StartLine: int64(n.line),
+		Name: n.name, LinkageName: n.linkage, Scope: n.scope, File: path, Line: int64(line), StartLine: int64(n.line),
 		Language: u.info.language,
 	}, nil
 }

@@ -11,9 +11,11 @@ type functionName struct {
 	name    string // as written in the source
 	linkage string // as the linker sees it, "" if it is the same or unknown
 	line    uint32 // where the function starts
+	scope   string // of functions without linkage name: what they are in
+	decl    uint64 // the last entry of the chain, where the scope is seen
 }
 
-func (n *functionName) bytes() int64 { return int64(len(n.name)+len(n.linkage)) + 80 }
+func (n *functionName) bytes() int64 { return int64(len(n.name)+len(n.linkage)+len(n.scope)) + 104 }
 
 // maxHops bounds chains of references between entries; real ones have three.
 const maxHops = 16
@@ -32,6 +34,9 @@ func (s *session) name(off uint64) (functionName, error) {
 				return n, ErrSupplement
 			}
 			off &^= inSupplement
+		}
+		if n.decl = off; im == s.d.supplement {
+			n.decl |= inSupplement
 		}
 		next, err := s.nameStep(im, off, &n)
 		if err != nil {
