@@ -120,9 +120,9 @@ func appendKey(key []byte, s *profile.Sample) []byte {
 }
 
 // sameLocation reports whether a frame and what was inlined into it are lines
-// of one location. Without addresses nobody can tell, so they stay apart.
+// of one location: code of one file at one address, or at none that is known.
 func sameLocation(outer, inlined *callgraph.Frame) bool {
-	return outer.Mapping != nil && outer.Mapping == inlined.Mapping && outer.Address == inlined.Address
+	return outer.Mapping == inlined.Mapping && outer.Address == inlined.Address && outer.Module == inlined.Module
 }
 
 // location returns the location of a frame and all that was inlined into it,

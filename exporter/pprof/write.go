@@ -38,6 +38,10 @@ func Profile(graphs []*callgraph.Graph, opts Options) (*profile.Profile, error) 
 	for _, g := range graphs {
 		e.p.SampleType = append(e.p.SampleType, valueType(g.SampleType, "samples", "count"))
 	}
+	// Otherwise go tool pprof shows the last one.
+	if len(graphs) > 1 {
+		e.p.DefaultSampleType = e.p.SampleType[0].Type
+	}
 	if first.Period > 0 {
 		e.p.PeriodType = valueType(first.PeriodType, "cpu", "nanoseconds")
 		e.p.Period = first.Period

@@ -1,4 +1,4 @@
-// Package speedscope writes the file format of speedscope, version 0.0.1: the
+// Package speedscope writes and reads the file format of speedscope, version 0.0.1: the
 // JSON of https://www.speedscope.app/file-format-schema.json.
 //
 // Each graph is one profile of type "sampled" in one file; all share one table
@@ -29,11 +29,18 @@ type Options struct {
 	Weight int
 }
 
-// frame is an entry of the shared table, which has each distinct one once.
+// frame is an entry of the shared table, which has each distinct one once. Kind,
+// Inlined and Module are ours: the schema allows more than it names, speedscope
+// leaves them alone, and Read makes the same frame of them again.
 type frame struct {
 	Name string `json:"name"`
 	File string `json:"file,omitempty"`
 	Line int64  `json:"line,omitempty"`
+	// Kind is in words, "" for user code.
+	Kind    string `json:"kind,omitempty"`
+	Inlined bool   `json:"inlined,omitempty"`
+	// Module is given if File is one of source code; otherwise File is the module.
+	Module *string `json:"module,omitempty"`
 }
 
 // Write writes the graphs as one file. Without graphs, or with an empty one, the
@@ -100,17 +107,17 @@ func (e *encoder) json(v any) {
 // of its frames in it.
 func (e *encoder) frames(graphs []*callgraph.Graph) [][]int64 {
 	e.table = []frame{}
-	ids := map[frame]int64{}
+	ids := map[callgraph.Frame]int64{}
 	tables := make([][]int64, len(graphs))
 	for i, g := range graphs {
 		tables[i] = make([]int64, len(g.Frames))
 		for j := range g.Frames {
-			f := toFrame(&g.Frames[j])
+			f := cleaned(&g.Frames[j])
 			id, ok := ids[f]
 			if !ok {
 				id = int64(len(e.table))
 				ids[f] = id
-				e.table = append(e.table, f)
+				e.table = append(e.table, toFrame(&f))
 			}
 			tables[i][j] = id
 		}
@@ -118,14 +125,28 @@ func (e *encoder) frames(graphs []*callgraph.Graph) [][]int64 {
 	return tables
 }
 
+// cleaned returns what a file holds of a frame, as valid UTF-8.
+func cleaned(f *callgraph.Frame) callgraph.Frame {
+	out := callgraph.Frame{
+		Name: orUnknown(clean(f.Name)), Kind: f.Kind, Inlined: f.Inlined,
+		Module: clean(f.Module), File: clean(f.File),
+	}
+	if out.File != "" {
+		out.StartLine = max(0, f.StartLine)
+	}
+	return out
+}
+
 // toFrame shows the source file if it is known, else the module.
 func toFrame(f *callgraph.Frame) frame {
-	out := frame{Name: clean(f.Name), File: clean(f.File), Line: f.StartLine}
-	if out.Name == "" {
-		out.Name = callgraph.NameUnknown
+	out := frame{Name: f.Name, File: f.File, Line: f.StartLine, Inlined: f.Inlined}
+	if f.Kind != callgraph.User {
+		out.Kind = f.Kind.String()
 	}
 	if out.File == "" {
-		out.File, out.Line = clean(f.Module), 0
+		out.File = f.Module
+	} else {
+		out.Module = &f.Module
 	}
 	return out
 }

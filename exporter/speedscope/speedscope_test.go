@@ -30,6 +30,10 @@ type file struct {
 			Name string `json:"name"`
 			File string `json:"file"`
 			Line int64  `json:"line"`
+			// Ours.
+			Kind    string `json:"kind"`
+			Inlined bool   `json:"inlined"`
+			Module  string `json:"module"`
 		} `json:"frames"`
 	} `json:"shared"`
 	Profiles []struct {
@@ -119,9 +123,9 @@ func TestEmpty(t *testing.T) {
 
 func TestFrameTableHasNoDuplicates(t *testing.T) {
 	m := callgraph.NewMerger(1)
-	// Kinds and types differ, but nothing that the viewer shows.
-	a := m.Frame(callgraph.Frame{Name: "f", Kind: callgraph.User})
-	b := m.Frame(callgraph.Frame{Name: "f", Kind: callgraph.JIT})
+	// Types and addresses differ, but nothing that is written.
+	a := m.Frame(callgraph.Frame{Name: "f", Kind: callgraph.User, Type: "native"})
+	b := m.Frame(callgraph.Frame{Name: "f", Kind: callgraph.User, Type: "go", Address: 7})
 	m.Add([]int32{a, b}, 0, 1)
 	assert.Len(t, written(t, speedscope.Options{}, m.Graph()).Shared.Frames, 1)
 }
