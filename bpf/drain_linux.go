@@ -147,7 +147,6 @@ func (d *drainer) readStats(generation uint32, stats *Stats) ([]uint64, error) {
 		stats.LostScratch += now.LostScratch - before.LostScratch
 		stats.UserTruncated += now.UserTruncated - before.UserTruncated
 		stats.KernelTruncated += now.KernelTruncated - before.KernelTruncated
-		stats.UserFault += now.UserFault - before.UserFault
 		stats.Missed += now.Missed - before.Missed
 		stats.MissedIdle += now.MissedIdle - before.MissedIdle
 		taken[cpu] = now.Taken
@@ -189,7 +188,8 @@ func (d *drainer) takeCounts(m *ebpf.Map) (int, error) {
 				Comm:       k.Comm,
 				User:       d.stack(k.UserStack),
 				Kernel:     d.stack(k.KernelStack),
-				Flags:      SampleFlags(k.Flags),
+				Flags:      SampleFlags(k.Flags & (1<<endShift - 1)),
+				End:        StackEnd(k.Flags >> endShift),
 				Count:      d.counts[i].Count,
 				LastNanos:  d.counts[i].LastNs,
 				Context:    k.Context,

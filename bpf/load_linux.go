@@ -38,7 +38,16 @@ func load(opts *Options) (_ *objects, err error) {
 			o.close()
 		}
 	}()
-	if err := o.loadProfile(opts); err != nil {
+	err = o.loadProfile(opts)
+	if isRefusal(err) && opts.Tables != nil {
+		// Better cut stacks than none.
+		if opts.OnTablesRefused != nil {
+			opts.OnTablesRefused(loadError("profile", err))
+		}
+		opts.Tables = nil
+		err = o.loadProfile(opts)
+	}
+	if err != nil {
 		return nil, loadError("profile", err)
 	}
 	if opts.FilterTargets {
@@ -65,7 +74,7 @@ func (o *objects) loadProfile(opts *Options) error {
 	if err := setVariables(spec, opts, f); err != nil {
 		return err
 	}
-	o.profile, err = ebpf.NewCollection(spec)
+	o.profile, err = ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: opts.Tables.use(spec)})
 	if err != nil {
 		return err
 	}
@@ -79,6 +88,7 @@ func (o *objects) loadProfile(opts *Options) error {
 }
 
 func setVariables(spec *ebpf.CollectionSpec, opts *Options, f features) error {
+	rows, mappings := opts.Tables.size()
 	verdict := uint8(verdictDrop)
 	if opts.KeepUnknown {
 		verdict = verdictKeep
@@ -86,6 +96,9 @@ func setVariables(spec *ebpf.CollectionSpec, opts *Options, f features) error {
 	values := map[string]any{
 		profileVarHaveLoop:       f.loop,
 		profileVarHaveTaskRegs:   f.taskRegs,
+		profileVarHaveTables:     opts.Tables != nil,
+		profileVarRowMask:        rows - 1,
+		profileVarMappingMask:    mappings - 1,
 		profileVarHashSeed:       rand.Uint64() | 1,
 		profileVarPerThread:      opts.PerThread,
 		profileVarPeriodNs:       opts.periodNanos(),
@@ -169,13 +182,17 @@ func (o *objects) close() {
 	}
 }
 
+// isRefusal tells whether the verifier refused a program, and said why.
+func isRefusal(err error) bool {
+	var verifier *ebpf.VerifierError
+	return errors.As(err, &verifier) && len(verifier.Log) > 0
+}
+
 // loadError names the program. What the kernel forbids is explained instead of
 // passing on the loader's guess about memory limits. EACCES is also what the
 // verifier says of a program that it refuses, but then it says why.
 func loadError(name string, err error) error {
-	var verifier *ebpf.VerifierError
-	refused := errors.As(err, &verifier) && len(verifier.Log) > 0
-	if errors.Is(err, unix.EPERM) || (errors.Is(err, unix.EACCES) && !refused) {
+	if errors.Is(err, unix.EPERM) || (errors.Is(err, unix.EACCES) && !isRefusal(err)) {
 		return newPrivilegeError("load program \""+name+"\"", err)
 	}
 	return fmt.Errorf("load program %q: %w", name, err)

@@ -37,6 +37,12 @@ type Options struct {
 	// KeepUnknown says what happens to processes that SetTarget never named.
 	FilterTargets bool
 	KeepUnknown   bool
+	// Tables are the unwind tables to walk user stacks with; nil means that
+	// frame pointers are all there is. The sampler does not close them.
+	Tables *Tables
+	// OnTablesRefused is told why the kernel's verifier refused to walk by
+	// tables; the sampler does without them then.
+	OnTablesRefused func(error)
 	// OnlineCPUs lists the CPUs to sample; nil means those that the kernel
 	// says are online.
 	OnlineCPUs func() ([]int, error)

@@ -40,6 +40,15 @@ type profileFtCountKey struct {
 	Comm        [16]uint8
 }
 
+type profileFtMapping struct {
+	_     structs.HostLayout
+	Start uint64
+	Limit uint64
+	Base  uint64
+	First uint32
+	Count uint32
+}
+
 type profileFtRange struct {
 	_     structs.HostLayout
 	Start uint64
@@ -49,7 +58,26 @@ type profileFtRange struct {
 type profileFtScratch struct {
 	_     structs.HostLayout
 	Words [1056]uint64
-	Chunk profileFtChunk
+	Saved struct {
+		_      structs.HostLayout
+		Regs   [31]uint64
+		Sp     uint64
+		Pc     uint64
+		Pstate uint64
+	}
+	Regs   [32]uint64
+	Signal [33]uint64
+	Chunk  profileFtChunk
+}
+
+type profileFtSpace struct {
+	_       structs.HostLayout
+	StartNs uint64
+	ExecId  uint64
+	First   uint32
+	Count   uint32
+	Check   uint32
+	Pad     uint32
 }
 
 type profileFtStats struct {
@@ -63,7 +91,6 @@ type profileFtStats struct {
 	LostScratch     uint64
 	UserTruncated   uint64
 	KernelTruncated uint64
-	UserFault       uint64
 	Missed          uint64
 	MissedIdle      uint64
 }
@@ -93,17 +120,24 @@ const (
 	profileMapStats          = "stats"
 	profileMapTargets        = "targets"
 	profileMapTicks          = "ticks"
+	profileMapUnwindMappings = "unwind_mappings"
+	profileMapUnwindRequests = "unwind_requests"
+	profileMapUnwindRows     = "unwind_rows"
+	profileMapUnwindSpaces   = "unwind_spaces"
 	profileProgProfile       = "profile"
 	profileVarFilterTargets  = "filter_targets"
 	profileVarGeneration     = "generation"
 	profileVarHashSeed       = "hash_seed"
 	profileVarHaveLoop       = "have_loop"
+	profileVarHaveTables     = "have_tables"
 	profileVarHaveTaskRegs   = "have_task_regs"
 	profileVarIdleByTask     = "idle_by_task"
 	profileVarIdleRangeCount = "idle_range_count"
 	profileVarIdleRanges     = "idle_ranges"
+	profileVarMappingMask    = "mapping_mask"
 	profileVarPerThread      = "per_thread"
 	profileVarPeriodNs       = "period_ns"
+	profileVarRowMask        = "row_mask"
 	profileVarUnknownVerdict = "unknown_verdict"
 )
 
@@ -156,14 +190,18 @@ type profileProgramSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type profileMapSpecs struct {
-	Chunks0 *ebpf.MapSpec `ebpf:"chunks_0"`
-	Chunks1 *ebpf.MapSpec `ebpf:"chunks_1"`
-	Counts0 *ebpf.MapSpec `ebpf:"counts_0"`
-	Counts1 *ebpf.MapSpec `ebpf:"counts_1"`
-	Scratch *ebpf.MapSpec `ebpf:"scratch"`
-	Stats   *ebpf.MapSpec `ebpf:"stats"`
-	Targets *ebpf.MapSpec `ebpf:"targets"`
-	Ticks   *ebpf.MapSpec `ebpf:"ticks"`
+	Chunks0        *ebpf.MapSpec `ebpf:"chunks_0"`
+	Chunks1        *ebpf.MapSpec `ebpf:"chunks_1"`
+	Counts0        *ebpf.MapSpec `ebpf:"counts_0"`
+	Counts1        *ebpf.MapSpec `ebpf:"counts_1"`
+	Scratch        *ebpf.MapSpec `ebpf:"scratch"`
+	Stats          *ebpf.MapSpec `ebpf:"stats"`
+	Targets        *ebpf.MapSpec `ebpf:"targets"`
+	Ticks          *ebpf.MapSpec `ebpf:"ticks"`
+	UnwindMappings *ebpf.MapSpec `ebpf:"unwind_mappings"`
+	UnwindRequests *ebpf.MapSpec `ebpf:"unwind_requests"`
+	UnwindRows     *ebpf.MapSpec `ebpf:"unwind_rows"`
+	UnwindSpaces   *ebpf.MapSpec `ebpf:"unwind_spaces"`
 }
 
 // profileVariableSpecs contains global variables before they are loaded into the kernel.
@@ -174,12 +212,15 @@ type profileVariableSpecs struct {
 	Generation     *ebpf.VariableSpec `ebpf:"generation"`
 	HashSeed       *ebpf.VariableSpec `ebpf:"hash_seed"`
 	HaveLoop       *ebpf.VariableSpec `ebpf:"have_loop"`
+	HaveTables     *ebpf.VariableSpec `ebpf:"have_tables"`
 	HaveTaskRegs   *ebpf.VariableSpec `ebpf:"have_task_regs"`
 	IdleByTask     *ebpf.VariableSpec `ebpf:"idle_by_task"`
 	IdleRangeCount *ebpf.VariableSpec `ebpf:"idle_range_count"`
 	IdleRanges     *ebpf.VariableSpec `ebpf:"idle_ranges"`
+	MappingMask    *ebpf.VariableSpec `ebpf:"mapping_mask"`
 	PerThread      *ebpf.VariableSpec `ebpf:"per_thread"`
 	PeriodNs       *ebpf.VariableSpec `ebpf:"period_ns"`
+	RowMask        *ebpf.VariableSpec `ebpf:"row_mask"`
 	UnknownVerdict *ebpf.VariableSpec `ebpf:"unknown_verdict"`
 }
 
@@ -203,14 +244,18 @@ func (o *profileObjects) Close() error {
 //
 // It can be passed to loadProfileObjects or ebpf.CollectionSpec.LoadAndAssign.
 type profileMaps struct {
-	Chunks0 *ebpf.Map `ebpf:"chunks_0"`
-	Chunks1 *ebpf.Map `ebpf:"chunks_1"`
-	Counts0 *ebpf.Map `ebpf:"counts_0"`
-	Counts1 *ebpf.Map `ebpf:"counts_1"`
-	Scratch *ebpf.Map `ebpf:"scratch"`
-	Stats   *ebpf.Map `ebpf:"stats"`
-	Targets *ebpf.Map `ebpf:"targets"`
-	Ticks   *ebpf.Map `ebpf:"ticks"`
+	Chunks0        *ebpf.Map `ebpf:"chunks_0"`
+	Chunks1        *ebpf.Map `ebpf:"chunks_1"`
+	Counts0        *ebpf.Map `ebpf:"counts_0"`
+	Counts1        *ebpf.Map `ebpf:"counts_1"`
+	Scratch        *ebpf.Map `ebpf:"scratch"`
+	Stats          *ebpf.Map `ebpf:"stats"`
+	Targets        *ebpf.Map `ebpf:"targets"`
+	Ticks          *ebpf.Map `ebpf:"ticks"`
+	UnwindMappings *ebpf.Map `ebpf:"unwind_mappings"`
+	UnwindRequests *ebpf.Map `ebpf:"unwind_requests"`
+	UnwindRows     *ebpf.Map `ebpf:"unwind_rows"`
+	UnwindSpaces   *ebpf.Map `ebpf:"unwind_spaces"`
 }
 
 func (m *profileMaps) Close() error {
@@ -223,6 +268,10 @@ func (m *profileMaps) Close() error {
 		m.Stats,
 		m.Targets,
 		m.Ticks,
+		m.UnwindMappings,
+		m.UnwindRequests,
+		m.UnwindRows,
+		m.UnwindSpaces,
 	)
 }
 
@@ -234,12 +283,15 @@ type profileVariables struct {
 	Generation     *ebpf.Variable `ebpf:"generation"`
 	HashSeed       *ebpf.Variable `ebpf:"hash_seed"`
 	HaveLoop       *ebpf.Variable `ebpf:"have_loop"`
+	HaveTables     *ebpf.Variable `ebpf:"have_tables"`
 	HaveTaskRegs   *ebpf.Variable `ebpf:"have_task_regs"`
 	IdleByTask     *ebpf.Variable `ebpf:"idle_by_task"`
 	IdleRangeCount *ebpf.Variable `ebpf:"idle_range_count"`
 	IdleRanges     *ebpf.Variable `ebpf:"idle_ranges"`
+	MappingMask    *ebpf.Variable `ebpf:"mapping_mask"`
 	PerThread      *ebpf.Variable `ebpf:"per_thread"`
 	PeriodNs       *ebpf.Variable `ebpf:"period_ns"`
+	RowMask        *ebpf.Variable `ebpf:"row_mask"`
 	UnknownVerdict *ebpf.Variable `ebpf:"unknown_verdict"`
 }
 

@@ -12,11 +12,49 @@ type SampleFlags uint32
 const (
 	UserTruncated   SampleFlags = 1 << iota // the user stack has more than MaxUserFrames
 	KernelTruncated                         // the kernel stack has more than MaxKernelFrames
-	UserFault                               // memory of the user stack could not be read
 	KernelMode                              // the CPU ran in kernel mode
 	Compat                                  // 32-bit code on a 64-bit kernel
 	InExec                                  // during an exec, so without a user stack
 )
+
+// endShift is FT_END_SHIFT of sample.h.
+const endShift = 8
+
+// StackEnd is why the walk of a user stack ended. The numbers up to
+// EndTruncated are those of unwind.End.
+type StackEnd uint8
+
+// The ends (FT_END_* of sample.h).
+const (
+	EndNone      StackEnd = iota // there is no user stack
+	EndOutmost                   // the table says that there is no caller: complete
+	EndZero                      // a frame pointer or return address of 0: complete
+	EndStop                      // a rule that rows cannot express
+	EndRow                       // a row needs a register that is not known there
+	EndFrame                     // no frame where one should be
+	EndFault                     // memory could not be read
+	EndAddress                   // a return address that cannot be code
+	EndTruncated                 // MaxUserFrames
+	EndNoTable                   // the unwind table of the file is not loaded (yet)
+	EndHelper                    // the kernel's helper walked, which does not say
+
+	numEnds
+)
+
+var endNames = [numEnds]string{
+	"none", "outmost", "zero", "rule", "register", "frame", "fault", "address", "truncated", "no_table", "helper",
+}
+
+// Complete tells whether the walk saw where the thread begins.
+func (e StackEnd) Complete() bool { return e == EndOutmost || e == EndZero }
+
+// String names the end in one word.
+func (e StackEnd) String() string {
+	if e < numEnds {
+		return endNames[e]
+	}
+	return "unknown"
+}
 
 // Limits of a stack (sample.h).
 const (
@@ -41,6 +79,8 @@ type Sample struct {
 	// first word is its kind: 0 for a user address, 0xff for a kernel address.
 	User, Kernel []uint64
 	Flags        SampleFlags
+	// End is why the user stack ends where it does.
+	End StackEnd
 	// Count is how many samples were like this one.
 	Count uint64
 	// LastNanos is when the newest of them was taken, CLOCK_MONOTONIC.
@@ -71,7 +111,6 @@ type Stats struct {
 
 	UserTruncated   uint64 // kept, user stack cut at MaxUserFrames
 	KernelTruncated uint64 // kept, kernel stack cut at MaxKernelFrames
-	UserFault       uint64 // kept, user stack ended at memory that was not readable
 
 	// Missed are ticks of busy CPUs that never came, because a hypervisor or
 	// the kernel's throttling took the time; MissedIdle those of idle CPUs,

@@ -23,6 +23,8 @@ type Config struct {
 	Targets TargetsConfig `mapstructure:"targets"`
 	// CPU profiles where programs spend CPU time. It is on by default.
 	CPU CPUConfig `mapstructure:"cpu"`
+	// Unwind says how user stacks are walked.
+	Unwind UnwindConfig `mapstructure:"unwind"`
 	// Symbols says how frames get their names.
 	Symbols SymbolsConfig `mapstructure:"symbols"`
 	// ResourceAttributes switches attributes of processes that are not always
@@ -58,6 +60,20 @@ type CPUConfig struct {
 	// Frequency is the number of samples per second and CPU. Default 99, from
 	// 1 to 9999.
 	Frequency int `mapstructure:"frequency"`
+
+	_ struct{}
+}
+
+// UnwindConfig is the configuration of how user stacks are walked.
+type UnwindConfig struct {
+	// Tables walks code without frame pointers by tables that are made of its
+	// unwind information (.eh_frame) and loaded into the kernel. Without them
+	// only code with frame pointers has complete stacks. Default true.
+	Tables bool `mapstructure:"tables"`
+	// MaxTableMiB is the kernel memory for these tables in MiB, rounded up to a
+	// power of two and taken at start. When it is full, files that are not seen
+	// in stacks give way. Default 32, from 1 to 128.
+	MaxTableMiB int `mapstructure:"max_table_mib"`
 
 	_ struct{}
 }
@@ -121,6 +137,8 @@ const (
 	maxTargets = 1024
 	// Below 8 MiB the symbols of one big library would push out all others.
 	minCacheMiB = 8
+	// maxTableMiB is what the search in the kernel is made for.
+	maxTableMiB = 128
 	maxCacheMiB = 1 << 16
 	// A container ID has 64 hexadecimal digits, of which people give 12 or more.
 	minContainerID = 12
@@ -134,6 +152,7 @@ func (c *Config) Validate() error {
 		between("drain_interval", c.DrainInterval, minDrainInterval, maxDrainInterval),
 		between("cpu::frequency", c.CPU.Frequency, minFrequency, maxFrequency, " Hz"),
 		between("map_entries", c.MapEntries, 0, maxMapEntries),
+		between("unwind::max_table_mib", c.Unwind.MaxTableMiB, 1, maxTableMiB),
 		c.Targets.validate(),
 	}
 	if c.Window < c.DrainInterval {

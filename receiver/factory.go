@@ -26,7 +26,8 @@ func createDefaultConfig() component.Config {
 		DrainInterval: time.Second,
 		// 99 and not 100, so that sampling does not run in step with work that
 		// happens every hundredth of a second.
-		CPU: CPUConfig{Frequency: 99},
+		CPU:    CPUConfig{Frequency: 99},
+		Unwind: UnwindConfig{Tables: true, MaxTableMiB: 32},
 		Symbols: SymbolsConfig{
 			Demangle:        demangleSimple,
 			Inlines:         true,

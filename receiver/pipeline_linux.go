@@ -30,6 +30,7 @@ type hostSource struct {
 	debuginfod *debuginfod.Client // nil if no servers are configured
 	registry   *process.Registry
 	resolver   *resolver
+	unwinding  unwinding
 	adviser    adviser
 	targets    *targets
 	events     *bpf.EventReader
@@ -73,9 +74,10 @@ func (h *hostSource) Start(context.Context) (err error) {
 		return err
 	}
 	h.registry = process.New(h.symbolizer, process.Options{CommandLines: h.cfg.ResourceAttributes.CommandLine})
-	h.resolver = &resolver{registry: h.registry, symbolizer: h.symbolizer}
+	h.unwinding.open(h)
+	h.resolver = &resolver{registry: h.registry, symbolizer: h.symbolizer, tables: h.unwinding.manager}
 	h.targets = newTargets(&h.cfg.Targets)
-	h.sources = newSources(h.cfg, h.symbolizer, h.targets)
+	h.sources = newSources(h)
 	for _, src := range h.sources {
 		if err := src.Start(); err != nil {
 			return fmt.Errorf("%s: %w", src.Kind().Name, err)
@@ -105,6 +107,7 @@ func (h *hostSource) follow() {
 		}
 	})
 	h.background.Go(h.followCPUs)
+	h.unwinding.follow(&h.background, h.stop)
 	h.background.Go(func() {
 		if err := h.registry.Scan(h.stop); err != nil {
 			h.log.Warn("The running processes could not be listed; they are read when they are sampled.", zap.Error(err))
@@ -164,6 +167,7 @@ func (h *hostSource) applyEvents() {
 		}
 	}
 	h.eventsLost.Add(h.registry.Apply(events))
+	h.unwinding.changed()
 }
 
 // Drain empties the kernel's maps into w.
@@ -189,6 +193,8 @@ func (h *hostSource) Drain(ctx context.Context, w *window.Window) (drainStats, e
 		stats.MapUsage[src.Kind().Name+".stacks"] = taken.StacksUsed
 	}
 	h.registry.Sweep(h.cfg.DrainInterval)
+	h.unwinding.changed()
+	h.unwinding.use(stats.MapUsage)
 	errs = append(errs, h.targets.review(h.registry, h.sources))
 	stats.Processes = h.registry.Len()
 	stats.EventsLost = h.eventsLost.Swap(0)
@@ -226,7 +232,10 @@ func (h *hostSource) count(w *window.Window, src source.Source, samples []bpf.Sa
 			continue
 		}
 		values = src.Values(s, values[:0])
-		frames := h.resolver.frames(s, process)
+		frames, end := h.resolver.frames(s, process)
+		if len(s.User) > 0 {
+			tally.CountStack(end.String(), end.Complete(), s.Count)
+		}
 		h.adviser.look(process, frames)
 		w.Add(process.Identity, kind, h.thread(s), frames, s.Count, values)
 	}
@@ -257,8 +266,8 @@ func (h *hostSource) Close() error {
 	if h.events != nil {
 		h.events.Close()
 	}
+	errs := []error{h.unwinding.close()}
 	h.background.Wait()
-	var errs []error
 	for _, src := range h.sources {
 		errs = append(errs, src.Close())
 	}

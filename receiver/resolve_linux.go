@@ -3,6 +3,7 @@ package receiver
 import (
 	"github.com/flametel/flametel/bpf"
 	"github.com/flametel/flametel/receiver/internal/process"
+	"github.com/flametel/flametel/receiver/internal/unwindtable"
 	"github.com/flametel/flametel/receiver/internal/window"
 	"github.com/flametel/flametel/symbolize"
 	"github.com/flametel/flametel/symbolize/addr"
@@ -13,6 +14,7 @@ import (
 type resolver struct {
 	registry   *process.Registry
 	symbolizer *symbolize.Symbolizer
+	tables     *unwindtable.Manager // nil if stacks are walked without tables
 
 	pcs  []addr.Virtual
 	list []*symbolize.Frame
@@ -23,8 +25,10 @@ func (r *resolver) find(s *bpf.Sample) process.Snapshot {
 }
 
 // frames returns the frames of a sample, leaf first: those of the kernel, then
-// those of the program. The slice is overwritten by the next call.
-func (r *resolver) frames(s *bpf.Sample, p process.Snapshot) []*symbolize.Frame {
+// those of the program, and why the latter end where they do. A stack that does
+// not reach the start of the thread ends in window.Truncated. The slice is
+// overwritten by the next call.
+func (r *resolver) frames(s *bpf.Sample, p process.Snapshot) ([]*symbolize.Frame, bpf.StackEnd) {
 	r.list = r.list[:0]
 	if len(s.Kernel) > 0 {
 		r.list = r.symbolizer.Kernel(r.addresses(s.Kernel), r.list)
@@ -32,16 +36,18 @@ func (r *resolver) frames(s *bpf.Sample, p process.Snapshot) []*symbolize.Frame 
 			r.list = append(r.list, window.Truncated)
 		}
 	}
-	if len(s.User) > 0 {
-		r.user(s, p)
-		if s.Flags&bpf.UserTruncated != 0 {
-			r.list = append(r.list, window.Truncated)
-		}
+	if len(s.User) == 0 {
+		return r.list, s.End
 	}
-	return r.list
+	end := r.user(s, p)
+	if s.Flags&bpf.UserTruncated != 0 || !end.Complete() && end != bpf.EndHelper {
+		r.list = append(r.list, window.Truncated)
+	}
+	return r.list, end
 }
 
-func (r *resolver) user(s *bpf.Sample, p process.Snapshot) {
+// user appends the frames of the program.
+func (r *resolver) user(s *bpf.Sample, p process.Snapshot) bpf.StackEnd {
 	pcs := r.addresses(s.User)
 	if p.Gone {
 		for i, pc := range pcs {
@@ -50,7 +56,14 @@ func (r *resolver) user(s *bpf.Sample, p process.Snapshot) {
 			}
 			r.list = append(r.list, goneFrame(pc))
 		}
-		return
+		return s.End
+	}
+	end := s.End
+	if r.tables != nil {
+		r.tables.Seen(p.Image, pcs, end == bpf.EndNoTable)
+		if n := r.tables.Sound(s.PID, s.StartNanos, s.LastNanos, p.Image, pcs); n < len(pcs) {
+			pcs, end = pcs[:n], bpf.EndNoTable
+		}
 	}
 	first := len(r.list)
 	r.list = r.symbolizer.User(p.Image, pcs, r.list)
@@ -60,9 +73,10 @@ func (r *resolver) user(s *bpf.Sample, p process.Snapshot) {
 	for i := first + 1; i < len(r.list); i++ {
 		if r.list[i].Reason == symbolize.ReasonNoMapping {
 			r.list = r.list[:i]
-			return
+			return bpf.EndAddress
 		}
 	}
+	return end
 }
 
 // noModule is the module of addresses of which nothing is known.

@@ -16,16 +16,19 @@ const procRoot = "/proc"
 
 // newSources is the list of profile kinds: one line for each that is
 // configured.
-func newSources(cfg *Config, symbols *symbolize.Symbolizer, t *targets) []source.Source {
+func newSources(h *hostSource) []source.Source {
+	cfg := h.cfg
 	return []source.Source{
 		cpu.New(bpf.Options{
-			Frequency:     cfg.CPU.Frequency,
-			DrainInterval: cfg.DrainInterval,
-			PerThread:     cfg.PerThread,
-			MapEntries:    cfg.MapEntries,
-			IdleRanges:    cpu.MergeRanges(symbols.KernelRanges(cpu.IdleFunctions...)),
-			FilterTargets: t.filter(),
-			KeepUnknown:   t.judges(),
+			Frequency:       cfg.CPU.Frequency,
+			DrainInterval:   cfg.DrainInterval,
+			PerThread:       cfg.PerThread,
+			MapEntries:      cfg.MapEntries,
+			IdleRanges:      cpu.MergeRanges(h.symbolizer.KernelRanges(cpu.IdleFunctions...)),
+			FilterTargets:   h.targets.filter(),
+			KeepUnknown:     h.targets.judges(),
+			Tables:          h.unwinding.tables,
+			OnTablesRefused: h.unwinding.refused,
 		}),
 	}
 }

@@ -1,6 +1,7 @@
 package symbolize
 
 import (
+	"github.com/flametel/flametel/symbolize/addr"
 	"github.com/flametel/flametel/symbolize/procmap"
 )
 
@@ -37,3 +38,6 @@ func NewProcess(pid int, startNanos uint64) *Process {
 func (p *Process) With(mappings []Mapped) *Process {
 	return &Process{PID: p.PID, StartNanos: p.StartNanos, Mappings: mappings, jit: p.jit}
 }
+
+// Find returns the mapping that holds an address, nil if none does.
+func (p *Process) Find(at addr.Virtual) *Mapped { return findMapping(p.Mappings, at) }

@@ -136,8 +136,6 @@ int profile(struct ft_perf_ctx *ctx)
 		st->user_truncated++;
 	if (key.flags & FT_KERNEL_TRUNCATED)
 		st->kernel_truncated++;
-	if (key.flags & FT_USER_FAULT)
-		st->user_fault++;
 	if (ft_count_add(counts, &key))
 		st->lost_counts_full++;
 	else

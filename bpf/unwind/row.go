@@ -1,6 +1,9 @@
 package unwind
 
-import "fmt"
+import (
+	"fmt"
+	"unsafe"
+)
 
 // Row says how to find the caller from all addresses from PC up to that of the
 // next row. It is struct ft_row of the BPF side: little-endian, no padding.
@@ -158,3 +161,11 @@ func stop(r Reason) Row { return Row{Kind: KindStop, CFA: int16(r)} }
 
 // RowBytes is the size of a row.
 const RowBytes = 8
+
+// Bytes are rows as the kernel takes them. They share memory.
+func Bytes(rows []Row) []byte {
+	if len(rows) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&rows[0])), len(rows)*RowBytes)
+}

@@ -21,7 +21,7 @@ type End uint8
 const (
 	EndNone    End = iota
 	EndOutmost     // a row said that there is no caller: complete
-	EndZeroFP      // a frame pointer of 0, by convention that of the first frame: complete
+	EndZero        // a frame pointer or return address of 0, by convention where threads begin: complete
 	EndStop        // a Stop row
 	EndRow         // a row needs a register that is not known here
 	EndFrame       // a frame does not lie above the one before, or is not aligned
@@ -31,9 +31,9 @@ const (
 )
 
 // Complete tells whether the walk saw the start of the thread.
-func (e End) Complete() bool { return e == EndOutmost || e == EndZeroFP }
+func (e End) Complete() bool { return e == EndOutmost || e == EndZero }
 
-// Walker walks stacks as the BPF side does.
+// Walker walks stacks as bpf/src/include/walk.h does.
 type Walker struct {
 	// Memory is that of the process by virtual address.
 	Memory io.ReaderAt
@@ -53,6 +53,10 @@ const (
 	// 48-bit addresses.
 	pacMask = 1<<48 - 1
 )
+
+// noFP is a frame pointer that is not known: no frame record is at an odd
+// address, so a walk that needs it ends there.
+const noFP = 1
 
 // Walk returns the addresses of the stack, the leaf first: that of its next
 // instruction, then return addresses.
@@ -109,6 +113,9 @@ func (w *Walker) step() End {
 func (w *Walker) enter(ip, sp, fp uint64) End {
 	if w.ARM64 {
 		ip &= pacMask
+	}
+	if ip == 0 {
+		return EndZero
 	}
 	if !w.code(ip) {
 		return EndAddress
@@ -176,6 +183,7 @@ func (w *Walker) saved(row Row, cfa uint64) (ip, fp uint64, end End) {
 	case 0:
 		fp = w.regs.FP
 	case FPLost:
+		fp = noFP
 	case FPAtFP:
 		fp, end = w.word(w.regs.FP)
 	default:
@@ -212,7 +220,7 @@ func (w *Walker) framePointer(above bool) End {
 	at := w.regs.FP
 	switch {
 	case at == 0 && !w.exact: // in the leaf it may well be data
-		return EndZeroFP
+		return EndZero
 	case at == 0 || at%8 != 0 || above && at < w.regs.SP:
 		return EndFrame
 	}

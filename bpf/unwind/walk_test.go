@@ -65,7 +65,7 @@ func TestSteps(t *testing.T) {
 		"return in register":  {row: Row{Kind: KindRAReg | 5, CFA: 1}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
 		"stop":                {row: Row{Kind: KindStop, CFA: 1}, want: []addr.Virtual{leaf}, end: EndStop},
 		"not upwards":         {row: Row{Kind: KindSP, CFA: 0}, stack: map[uint64]uint64{0xf8: caller}, want: []addr.Virtual{leaf}, end: EndFrame},
-		"return address of 0": {row: Row{Kind: KindSP, CFA: 1}, want: []addr.Virtual{leaf}, end: EndAddress},
+		"return address of 0": {row: Row{Kind: KindSP, CFA: 1}, want: []addr.Virtual{leaf}, end: EndZero},
 		"kernel address":      {row: Row{Kind: KindSP, CFA: 1}, stack: map[uint64]uint64{0x100: 1 << 63}, want: []addr.Virtual{leaf}, end: EndAddress},
 		"unreadable":          {row: Row{Kind: KindSP, CFA: 4000}, want: []addr.Virtual{leaf}, end: EndFault},
 		"limit":               {row: Row{Kind: KindSP, CFA: 1}, stack: map[uint64]uint64{0x100: leaf + 1, 0x108: leaf + 1, 0x110: leaf + 1}, want: []addr.Virtual{leaf, leaf + 1, leaf + 1}, end: EndLimit},
@@ -118,7 +118,7 @@ func TestFramePointerOfCaller(t *testing.T) {
 		"unchanged": {0, map[uint64]uint64{0x108: middle, 0x208: root}, EndOutmost},
 		"saved":     {-2, map[uint64]uint64{0x100: stackBase + 0x300, 0x108: middle, 0x308: root}, EndOutmost},
 		"at itself": {FPAtFP, map[uint64]uint64{0x200: stackBase + 0x300, 0x108: middle, 0x308: root}, EndOutmost},
-		"lost":      {FPLost, map[uint64]uint64{0x108: middle, 0x208: root}, EndZeroFP},
+		"lost":      {FPLost, map[uint64]uint64{0x108: middle, 0x208: root}, EndFrame},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

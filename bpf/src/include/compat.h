@@ -18,6 +18,12 @@ const volatile bool have_loop;
 /* Kernel 5.15, dd6e10fbd9fb ("bpf: Add bpf_task_pt_regs() helper"). */
 const volatile bool have_task_regs;
 
+/*
+ * Keeps the compiler from deriving the value's range, so that the mask that
+ * follows stays in the program for the verifier to see.
+ */
+#define ft_opaque(x) asm volatile("" : "+r"(x))
+
 /* When the process of the current task started, CLOCK_BOOTTIME. */
 static __always_inline u64 ft_task_start(struct task_struct *task)
 {
@@ -25,6 +31,14 @@ static __always_inline u64 ft_task_start(struct task_struct *task)
 	if (have_task_regs)
 		return bpf_get_current_task_btf()->group_leader->start_boottime;
 	return BPF_CORE_READ(task, group_leader, start_boottime);
+}
+
+/* Counts the execs of the current process, of its parents too. */
+static __always_inline u64 ft_exec_id(struct task_struct *task)
+{
+	if (have_task_regs)
+		return bpf_get_current_task_btf()->self_exec_id;
+	return BPF_CORE_READ(task, self_exec_id);
 }
 
 /*

@@ -52,7 +52,7 @@ static __always_inline long ft_count_add(void *counts, struct ft_count_key *key)
 static __always_inline bool ft_walk_begin(struct ft_walk *w, struct task_struct *task,
 					  struct ft_regs *ctx_regs, bool user_mode)
 {
-	struct ft_regs saved;
+	struct ft_regs *saved = &w->s->saved;
 
 	/*
 	 * Read before the branch: one load instruction may not serve two kinds
@@ -62,25 +62,27 @@ static __always_inline bool ft_walk_begin(struct ft_walk *w, struct task_struct 
 	w->sp = FT_SP(ctx_regs);
 	w->fp = FT_FP(ctx_regs);
 	w->compat = FT_COMPAT(ctx_regs);
+	FT_COPY_REGISTERS(w->s->regs, ctx_regs);
 	barrier();
 	if (user_mode)
 		return true;
 	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
 		return false;
-	if (!ft_task_user_regs(task, &saved))
+	if (!ft_task_user_regs(task, saved))
 		return false;
 	/*
 	 * In the middle of an exec the registers are still those of the old
 	 * program while the memory is already that of the new one.
 	 */
-	if (FT_IN_EXECVE(&saved)) {
+	if (FT_IN_EXECVE(saved)) {
 		w->flags |= FT_IN_EXEC;
 		return false;
 	}
-	w->ip = FT_IP(&saved);
-	w->sp = FT_SP(&saved);
-	w->fp = FT_FP(&saved);
-	w->compat = FT_COMPAT(&saved);
+	w->ip = FT_IP(saved);
+	w->sp = FT_SP(saved);
+	w->fp = FT_FP(saved);
+	w->compat = FT_COMPAT(saved);
+	FT_COPY_REGISTERS(w->s->regs, saved);
 	return true;
 }
 
@@ -91,9 +93,12 @@ static __always_inline long ft_user_stack(struct ft_scratch *s, void *chunks, vo
 {
 	struct ft_walk w = { .s = s };
 
-	if (ft_walk_begin(&w, task, ctx_regs, user_mode))
+	if (ft_walk_begin(&w, task, ctx_regs, user_mode)) {
+		if (have_tables && !w.compat)
+			ft_walk_tables(&w, key->pid, key->start_ns, ft_exec_id(task));
 		ft_walk_user(&w, ctx);
-	key->flags |= w.flags;
+	}
+	key->flags |= w.flags | w.end << FT_END_SHIFT;
 	return ft_store_stack(s, chunks, w.len, &key->user_stack);
 }
 

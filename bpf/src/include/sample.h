@@ -37,10 +37,22 @@ _Static_assert(sizeof(struct ft_chunk) == 272, "ft_chunk is part of the ABI to G
 /* Bits of ft_count_key.flags. */
 #define FT_USER_TRUNCATED (1 << 0) /* more than FT_MAX_FRAMES user frames */
 #define FT_KERNEL_TRUNCATED (1 << 1) /* more than FT_MAX_KERNEL_FRAMES */
-#define FT_USER_FAULT (1 << 2) /* user memory of the stack was not readable */
-#define FT_KERNEL_MODE (1 << 3) /* the CPU ran in kernel mode */
-#define FT_COMPAT_TASK (1 << 4) /* 32-bit code */
-#define FT_IN_EXEC (1 << 5) /* during an exec: there is no user stack */
+#define FT_KERNEL_MODE (1 << 2) /* the CPU ran in kernel mode */
+#define FT_COMPAT_TASK (1 << 3) /* 32-bit code */
+#define FT_IN_EXEC (1 << 4) /* during an exec: there is no user stack */
+#define FT_END_SHIFT 8 /* how the user stack ends, FT_END_*, in 8 bits */
+
+/* Why a walk ended, in the numbers of unwind.End. The first two are complete. */
+#define FT_END_OUTMOST 1 /* the table says that there is no caller */
+#define FT_END_ZERO 2 /* a frame pointer or return address of 0 */
+#define FT_END_STOP 3 /* a rule that rows cannot express */
+#define FT_END_ROW 4 /* a row needs a register that is not known here */
+#define FT_END_FRAME 5 /* no frame where one should be */
+#define FT_END_FAULT 6 /* memory could not be read */
+#define FT_END_ADDRESS 7 /* a return address that cannot be code */
+#define FT_END_LIMIT 8 /* FT_MAX_FRAMES */
+#define FT_END_NO_TABLE 9 /* the table of the file is not loaded */
+#define FT_END_HELPER 10 /* the kernel's helper walked: it does not say */
 
 struct ft_count_key {
 	u64 start_ns; /* start of the process, CLOCK_BOOTTIME */
@@ -72,10 +84,9 @@ struct ft_stats {
 	u64 lost_scratch; /* per-CPU scratch space was in use or missing */
 	u64 user_truncated;
 	u64 kernel_truncated;
-	u64 user_fault;
 	u64 missed; /* ticks of a busy CPU that never came */
 	u64 missed_idle; /* the same of an idle CPU */
 };
-_Static_assert(sizeof(struct ft_stats) == 96, "ft_stats is part of the ABI to Go");
+_Static_assert(sizeof(struct ft_stats) == 88, "ft_stats is part of the ABI to Go");
 
 #endif

@@ -15,6 +15,9 @@ const volatile u64 hash_seed = 1;
 /* Scratch space of one CPU: too large for the 512 bytes of a program's stack. */
 struct ft_scratch {
 	u64 words[FT_MAX_FRAMES + FT_CHUNK_WORDS]; /* the stack, leaf first */
+	struct ft_regs saved; /* those with which a task left user mode */
+	u64 regs[FT_MAX_REGISTERS]; /* of the leaf, by their DWARF numbers */
+	u64 signal[33]; /* registers in the frame of a signal */
 	struct ft_chunk chunk;
 };
 
@@ -32,12 +35,6 @@ static __always_inline u64 ft_mix(u64 hash, u64 word)
 	return hash ^ (hash >> 32);
 }
 
-/*
- * Keeps the compiler from deriving the value's range, so that the mask that
- * follows stays in the program for the verifier to see.
- */
-#define ft_opaque(x) asm volatile("" : "+r"(x))
-
 struct ft_store {
 	struct ft_scratch *s;
 	void *chunks;
@@ -54,9 +51,11 @@ static __always_inline long ft_add_chunk(struct ft_store *st, u64 id, u32 from, 
 	chunk->parent = st->parent;
 	chunk->len = len;
 	chunk->pad = 0;
-#pragma unroll
-	for (u32 i = 0; i < FT_CHUNK_WORDS; i++)
-		chunk->words[i] = i < len ? st->s->words[from + i] : 0;
+	/*
+	 * All of them: what lies behind len is of no account. One call, because
+	 * the verifier would follow a copy word by word on many paths.
+	 */
+	bpf_probe_read_kernel(chunk->words, sizeof(chunk->words), &st->s->words[from]);
 	return bpf_map_update_elem(st->chunks, &id, chunk, BPF_ANY);
 }
 

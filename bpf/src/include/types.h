@@ -14,6 +14,8 @@ typedef __u8 u8;
 typedef __u16 u16;
 typedef __u32 u32;
 typedef __u64 u64;
+typedef __s8 s8;
+typedef __s16 s16;
 typedef __s32 s32;
 typedef __s64 s64;
 
@@ -29,6 +31,7 @@ struct task_struct {
 	u64 start_boottime; /* since 5.5; real_start_time before */
 	void *stack;
 	struct task_struct *group_leader;
+	u64 self_exec_id; /* u32 before 5.7 */
 };
 
 #pragma clang attribute pop
@@ -49,6 +52,27 @@ struct ft_regs {
 #define FT_SP(r) ((r)->sp)
 #define FT_FP(r) ((r)->bp)
 #define FT_USER_MODE(r) (((r)->cs & 3) == 3)
+/* Copies the registers to their DWARF numbers, psABI figure 3.36. */
+#define FT_COPY_REGISTERS(to, r)     \
+	do {                         \
+		(to)[0] = (r)->ax;   \
+		(to)[1] = (r)->dx;   \
+		(to)[2] = (r)->cx;   \
+		(to)[3] = (r)->bx;   \
+		(to)[4] = (r)->si;   \
+		(to)[5] = (r)->di;   \
+		(to)[6] = (r)->bp;   \
+		(to)[7] = (r)->sp;   \
+		(to)[8] = (r)->r8;   \
+		(to)[9] = (r)->r9;   \
+		(to)[10] = (r)->r10; \
+		(to)[11] = (r)->r11; \
+		(to)[12] = (r)->r12; \
+		(to)[13] = (r)->r13; \
+		(to)[14] = (r)->r14; \
+		(to)[15] = (r)->r15; \
+	} while (0)
+#define FT_STRIP_PAC(ip) (ip)
 /* __USER32_CS, arch/x86/include/asm/segment.h */
 #define FT_COMPAT(r) ((r)->cs == 0x23)
 /* execve and execveat, by the numbers of 64-bit and of 32-bit programs. */
@@ -70,12 +94,21 @@ struct ft_regs {
 #define FT_FP(r) ((r)->regs[29])
 #define FT_USER_MODE(r) (((r)->pstate & 0xf) == 0) /* PSR_MODE_EL0t */
 #define FT_COMPAT(r) (false)
+/* Copies x0 to x30. */
+#define FT_COPY_REGISTERS(to, r)                                                      \
+	do {                                                                          \
+		_Pragma("unroll") for (int i = 0; i < 31; i++)(to)[i] = (r)->regs[i]; \
+	} while (0)
+/* A signed return address keeps its code above 48 bits of address. */
+#define FT_STRIP_PAC(ip) ((ip) & ((1ULL << 48) - 1))
 #define FT_IN_EXECVE(r) ((r)->regs[8] == 221 || (r)->regs[8] == 281)
 #define FT_THREAD_SIZE 16384
 #define FT_USER_TOP 0x000ffffffffff000ULL
 #else
 #error "unknown target architecture"
 #endif
+
+#define FT_MAX_REGISTERS 32 /* a power of two, for masks */
 
 /* struct bpf_perf_event_data of linux/bpf_perf_event.h with our registers. */
 struct ft_perf_ctx {

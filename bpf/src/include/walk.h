@@ -1,22 +1,55 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Walking the user stack of the current task. One step finds one caller; the
- * state shows the registers that are known, so that walkers of other kinds can
- * take over between two steps and hand back.
+ * Walking the user stack of the current task. One step finds one caller: by
+ * the row of an unwind table where the address has one, by frame pointer where
+ * it has none. The state shows the registers that are known, so that walkers
+ * of other kinds can take over between two steps and hand back. Walk in
+ * bpf/unwind/walk.go does the same and is what tests compare with a debugger.
  */
 #ifndef FLAMETEL_WALK_H
 #define FLAMETEL_WALK_H
 
 #include "compat.h"
 #include "stack.h"
+#include "tables.h"
 
 struct ft_walk {
 	struct ft_scratch *s;
+	struct ft_mapping *mappings; /* the pool */
 	u64 ip, sp, fp;
+	struct ft_mapping here; /* that of the frame before, most often this one's */
+	u32 first, count; /* mappings of the process */
 	u32 len; /* words in s->words */
 	u32 flags; /* bits of ft_count_key.flags */
+	u32 end; /* FT_END_* */
 	bool compat; /* 4-byte stack slots */
+	/* ip is that of an instruction, and s->regs are known: the leaf. */
+	bool exact;
 };
+
+/* Kinds of rows, package unwind. From 0x10 on the lower half is a parameter. */
+#define FT_ROW_NONE 0x00
+#define FT_ROW_FRAME_POINTER 0x01
+#define FT_ROW_STOP 0x02
+#define FT_ROW_END 0x03
+#define FT_ROW_SIGNAL 0x04
+#define FT_ROW_LR 0x05
+#define FT_ROW_SWITCH 0x06
+#define FT_ROW_SP 0x10
+#define FT_ROW_FP 0x20
+#define FT_ROW_PLT 0x30
+#define FT_ROW_DEREF_SP 0x40
+#define FT_ROW_DEREF_FP 0x50
+#define FT_ROW_REG 0x60
+#define FT_ROW_INDEX 0x70
+#define FT_ROW_RA_REG 0x80
+
+/* Values of ft_row.fp. */
+#define FT_FP_AT_FP (-128)
+#define FT_FP_LOST 127
+
+/* A frame pointer that is not known: no record is at an odd address. */
+#define FT_NO_FP 1
 
 /* Addresses that cannot be code: the zero page and all above user space. */
 static __always_inline bool ft_code_address(u64 ip)
@@ -24,91 +57,261 @@ static __always_inline bool ft_code_address(u64 ip)
 	return ip >= 4096 && ip < FT_USER_TOP;
 }
 
-/*
- * Reads the frame record at fp: the caller's frame pointer and the return
- * address above it (x86-64 psABI 3.2.2, AAPCS64 6.4.6).
- */
-static __always_inline long ft_frame_record(struct ft_walk *w, u64 *fp, u64 *ip)
+static __always_inline long ft_ends(struct ft_walk *w, u32 how)
 {
-	if (w->compat) {
-		u32 rec[2];
-		long err = bpf_probe_read_user(rec, sizeof(rec), (void *)w->fp);
-
-		*fp = rec[0];
-		*ip = rec[1];
-		return err;
-	} else {
-		u64 rec[2];
-		long err = bpf_probe_read_user(rec, sizeof(rec), (void *)w->fp);
-
-		*fp = rec[0];
-		*ip = rec[1];
-		return err;
-	}
+	w->end = how;
+	return 1;
 }
 
-/*
- * Notes the current frame and moves to its caller by frame pointer. Returns 1
- * at the end of the stack.
- */
-static long ft_walk_step(u32 index, struct ft_walk *w)
+static __always_inline bool ft_read_word(u64 at, u64 *word)
 {
-	u32 slot_size = w->compat ? 4 : 8;
-	u64 fp, ip;
-	u32 at = w->len;
+	return bpf_probe_read_user(word, sizeof(*word), (void *)at) == 0;
+}
 
-	if (at >= FT_MAX_FRAMES) {
-		w->flags |= FT_USER_TRUNCATED;
-		return 1;
-	}
-	ft_opaque(at);
-	at &= FT_MAX_FRAMES - 1; /* for the verifier: checked above */
-	w->s->words[at] = w->ip;
-	w->len++;
-
-	/*
-	 * A frame record lies at or above the stack pointer and is aligned;
-	 * anything else is a register that code without frame pointers uses
-	 * for data.
-	 */
-	if (w->fp < w->sp || (w->fp & (slot_size - 1)) || w->fp == 0)
-		return 1;
-	if (ft_frame_record(w, &fp, &ip)) {
-		w->flags |= FT_USER_FAULT;
-		return 1;
-	}
+/* Makes the caller the current frame. */
+static __always_inline long ft_enter(struct ft_walk *w, u64 ip, u64 sp, u64 fp)
+{
+	ip = FT_STRIP_PAC(ip);
+	if (ip == 0)
+		return ft_ends(w, FT_END_ZERO); /* where threads begin */
 	if (!ft_code_address(ip))
-		return 1;
-	/* The caller's stack begins above this record: no loops. */
-	w->sp = w->fp + 2 * slot_size;
-	w->fp = fp;
+		return ft_ends(w, FT_END_ADDRESS);
 	w->ip = ip;
+	w->sp = sp;
+	w->fp = fp;
+	w->exact = false;
 	return 0;
 }
 
 /*
- * Fills s->words with the user stack. ip, sp, fp and compat of w are those of
- * the leaf; ctx is the program's, for the helper of older kernels.
+ * Moves to the caller by the frame record at fp: the caller's frame pointer
+ * and the return address above it (x86-64 psABI 3.2.2, AAPCS64 6.4.6).
+ */
+static __always_inline long ft_step_record(struct ft_walk *w, bool above)
+{
+	u32 slot = w->compat ? 4 : 8;
+	u64 rec[2];
+	long err;
+
+	if (w->fp == 0 && !w->exact) /* in the leaf it may well be data */
+		return ft_ends(w, FT_END_ZERO);
+	/*
+	 * A record lies at or above the stack pointer and is aligned; anything
+	 * else is a register that code without frame pointers uses for data.
+	 */
+	if ((above && w->fp < w->sp) || (w->fp & (slot - 1)) || w->fp == 0)
+		return ft_ends(w, FT_END_FRAME);
+	if (w->compat) {
+		u32 rec32[2];
+
+		err = bpf_probe_read_user(rec32, sizeof(rec32), (void *)w->fp);
+		rec[0] = rec32[0];
+		rec[1] = rec32[1];
+	} else {
+		err = bpf_probe_read_user(rec, sizeof(rec), (void *)w->fp);
+	}
+	if (err)
+		return ft_ends(w, FT_END_FAULT);
+	/* The caller's stack begins above this record: no loops. */
+	return ft_enter(w, rec[1], w->fp + 2 * slot, rec[0]);
+}
+
+/* The value of a register by its DWARF number; known in the leaf only. */
+static __always_inline u64 ft_register(struct ft_walk *w, u32 number)
+{
+	ft_opaque(number);
+	return w->s->regs[number & (FT_MAX_REGISTERS - 1)];
+}
+
+/* Finds the CFA of a row. Returns 0, or how the walk ends. */
+static __always_inline u32 ft_find_cfa(struct ft_walk *w, u32 class, u32 param, u64 off, u64 *cfa)
+{
+	u64 at = w->sp + off;
+
+	switch (class) {
+	case FT_ROW_SP:
+	case FT_ROW_LR:
+		*cfa = at;
+		return 0;
+	case FT_ROW_FP:
+		*cfa = w->fp + off;
+		return 0;
+	case FT_ROW_PLT:
+		*cfa = at + ((w->ip & 15) >= param ? 8 : 0);
+		return 0;
+	case FT_ROW_DEREF_SP:
+	case FT_ROW_DEREF_FP:
+		if (!ft_read_word(class == FT_ROW_DEREF_SP ? at : w->fp + off, cfa))
+			return FT_END_FAULT;
+		*cfa += param * 8;
+		return 0;
+	}
+	/* The others need registers that are known in the leaf only. */
+	if (!w->exact)
+		return FT_END_ROW;
+	switch (class) {
+	case FT_ROW_RA_REG:
+		*cfa = at;
+		return 0;
+	case FT_ROW_REG:
+		*cfa = ft_register(w, param) + off;
+		return 0;
+	case FT_ROW_INDEX:
+		if (!ft_read_word(at + ft_register(w, param) * 8, cfa))
+			return FT_END_FAULT;
+		*cfa += 8;
+		return 0;
+	}
+	return FT_END_ROW;
+}
+
+#if defined(__TARGET_ARCH_x86)
+#include "walk_x86.h"
+#elif defined(__TARGET_ARCH_arm64)
+#include "walk_arm64.h"
+#endif
+
+/* Moves to the caller by a row that says where the CFA is. */
+static __always_inline long ft_step_cfa(struct ft_walk *w, u32 kind, s64 cfa_off, s32 fp_off)
+{
+	u32 class = kind < FT_ROW_SP ? kind : kind & 0xf0;
+	u64 cfa = 0, ip = 0, fp = w->fp;
+	u32 end;
+
+	end = ft_find_cfa(w, class, kind & 15, cfa_off * 8, &cfa);
+	if (end)
+		return ft_ends(w, end);
+	/* Stacks grow down: what seems to be below is none. */
+	if (cfa < w->sp || (cfa == w->sp && !FT_FRAMELESS(w)) || (cfa & 7))
+		return ft_ends(w, FT_END_FRAME);
+	end = ft_saved(w, class, kind & 15, fp_off, cfa, &ip, &fp);
+	if (end)
+		return ft_ends(w, end);
+	return ft_enter(w, ip, cfa, fp);
+}
+
+/* Makes w->here the mapping of an address. */
+static __always_inline void ft_move_to(struct ft_walk *w, u64 pc)
+{
+	u32 at = ft_find_mapping(w->first, w->count, pc);
+	struct ft_mapping *m;
+
+	ft_opaque(at);
+	m = &w->mappings[at & mapping_mask];
+	if (pc >= m->start && pc < m->limit) {
+		w->here = *m;
+		return;
+	}
+	/* Code in no file: generated at run time, it keeps frame pointers. */
+	w->here.start = w->here.limit = 0;
+	w->here.count = 1;
+}
+
+/* The row for the current frame; one that says nothing if there is none. */
+static __always_inline u64 ft_row_here(struct ft_walk *w)
+{
+	/* A return address may lie behind the end of its function. */
+	u64 pc = w->exact ? w->ip : w->ip - 1;
+	u64 rel;
+
+	if (!w->count)
+		return 0;
+	if (pc < w->here.start || pc >= w->here.limit)
+		ft_move_to(w, pc);
+	rel = pc - w->here.base;
+	if (pc >= w->here.limit || !w->here.count || rel > 0xffffffff)
+		return 0;
+	return ft_find_row(w->here.first, w->here.count, rel);
+}
+
+/* Notes the current frame and moves to its caller. Returns 1 at the end. */
+static long ft_walk_step(u32 index, struct ft_walk *w)
+{
+	/*
+	 * The turn is the number of the frame. The verifier does not know it, and
+	 * so is done after a few turns; counting in w it would follow all 1,024.
+	 */
+	u32 at = index, kind;
+	u64 row;
+
+	if (at >= FT_MAX_FRAMES) {
+		w->flags |= FT_USER_TRUNCATED;
+		return ft_ends(w, FT_END_LIMIT);
+	}
+	ft_opaque(at);
+	at &= FT_MAX_FRAMES - 1; /* for the verifier: checked above */
+	w->s->words[at] = w->ip;
+	w->len = at + 1;
+
+	if (!have_tables)
+		return ft_step_record(w, true);
+	row = ft_row_here(w);
+	kind = (row >> 48) & 0xff;
+	switch (kind) {
+	case FT_ROW_NONE:
+	case FT_ROW_FRAME_POINTER:
+	case FT_ROW_SWITCH:
+		/* A switch leads to another stack, which may lie anywhere. */
+		return ft_step_record(w, kind != FT_ROW_SWITCH);
+	case FT_ROW_END:
+		return ft_ends(w, FT_END_OUTMOST);
+	case FT_ROW_STOP:
+		return ft_ends(w, FT_END_STOP);
+	case FT_ROW_SIGNAL:
+		return ft_step_signal(w);
+	}
+	return ft_step_cfa(w, kind, (s16)(row >> 32), (s8)(row >> 56));
+}
+
+/* Finds the tables of the current process; without them w->count stays 0. */
+static __always_inline void ft_walk_tables(struct ft_walk *w, u32 pid, u64 start_ns, u64 exec_id)
+{
+	u32 zero = 0;
+	struct ft_mapping *mappings = bpf_map_lookup_elem(&unwind_mappings, &zero);
+
+	if (!mappings)
+		return; /* cannot happen: the array has one entry */
+	w->mappings = mappings;
+	w->count = ft_find_space(pid, start_ns, exec_id, &w->first);
+}
+
+/* The walk broke off in code whose table is not loaded (yet). */
+static __always_inline bool ft_lacks_table(struct ft_walk *w)
+{
+	if (!have_tables || w->compat || (w->count && w->here.count))
+		return false;
+	return w->end == FT_END_FRAME || w->end == FT_END_FAULT || w->end == FT_END_ADDRESS;
+}
+
+/*
+ * Fills s->words with the user stack. ip, sp, fp, compat and s->regs are those
+ * of the leaf; ctx is the program's, for the helper of older kernels.
  */
 static __always_inline void ft_walk_user(struct ft_walk *w, void *ctx)
 {
 	long size;
 
+	w->exact = true;
 	if (w->compat)
 		w->flags |= FT_COMPAT_TASK;
 	if (have_loop) {
 		/* One turn more than frames: it is the one that sees the limit. */
 		bpf_loop(FT_MAX_FRAMES + 1, ft_walk_step, w, 0);
+		if (ft_lacks_table(w))
+			w->end = FT_END_NO_TABLE;
 		return;
 	}
+	w->end = FT_END_HELPER;
 	size = bpf_get_stack(ctx, w->s->words, FT_MAX_KERNEL_FRAMES * sizeof(u64),
 			     BPF_F_USER_STACK);
 	if (size <= 0) {
-		w->flags |= FT_USER_FAULT;
+		w->end = FT_END_FAULT;
 		return;
 	}
-	if (size >= FT_MAX_KERNEL_FRAMES * (long)sizeof(u64))
+	if (size >= FT_MAX_KERNEL_FRAMES * (long)sizeof(u64)) {
 		w->flags |= FT_USER_TRUNCATED;
+		w->end = FT_END_LIMIT;
+	}
 	w->len = (u64)size / sizeof(u64);
 }
 

@@ -21,6 +21,9 @@ const (
 	keyLost              = "flametel.samples.lost"
 	keyLostPrefix        = "flametel.samples.lost."
 	keyTruncated         = "flametel.stacks.truncated"
+	keyUserStacks        = "flametel.stacks.user"
+	keyComplete          = "flametel.stacks.complete"
+	keyIncompletePrefix  = "flametel.stacks.incomplete."
 	keyFrames            = "flametel.frames.total"
 	keyUnknown           = "flametel.frames.unknown"
 	keyUnknownPrefix     = "flametel.frames.unknown."
@@ -43,8 +46,8 @@ func (m *message) reserveAccounting(tallies []*window.Tally) pprofile.ResourcePr
 	fillHost(attrs, m.HostName)
 	m.size += attributesBound(attrs)
 	for _, t := range tallies {
-		// Thirteen keys, and one cause of loss that building may add.
-		m.size += profileOverhead + accountingBytes*(14+len(t.Lost)+len(t.FramesUnknown))
+		// Fifteen keys, and one cause of loss that building may add.
+		m.size += profileOverhead + accountingBytes*(16+len(t.Lost)+len(t.FramesUnknown)+len(t.Incomplete))
 	}
 	return rp
 }
@@ -73,12 +76,17 @@ func accounting(t *window.Tally, seconds float64) []attribute {
 		count(keyMissed, t.Missed),
 		count(keyLost, t.LostTotal()),
 		count(keyTruncated, t.Truncated),
+		count(keyUserStacks, t.UserStacks),
+		count(keyComplete, t.Complete),
 		count(keyFrames, t.FramesNamed+unknown),
 		count(keyUnknown, unknown),
 		count(keyCPUs, uint64(t.CPUs)),
 	}
 	for _, cause := range slices.Sorted(maps.Keys(t.Lost)) {
 		out = append(out, count(keyLostPrefix+cause, t.Lost[cause]))
+	}
+	for _, reason := range slices.Sorted(maps.Keys(t.Incomplete)) {
+		out = append(out, count(keyIncompletePrefix+reason, t.Incomplete[reason]))
 	}
 	for _, reason := range slices.Sorted(maps.Keys(t.FramesUnknown)) {
 		if n := t.FramesUnknown[reason]; n > 0 {

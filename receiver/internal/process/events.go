@@ -172,6 +172,7 @@ func (b *batch) publishOne(p *Process) {
 		return
 	}
 	delete(b.changed, p)
+	b.r.changed[p.pid] = struct{}{}
 	p.running().publish(d.since, d.mappings)
 }
 

@@ -3,6 +3,7 @@
 package process
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,6 +40,8 @@ type Registry struct {
 	byPID map[uint32][]*Process // newest last; more than one only after PIDs were used again
 	stale bool                  // events were lost: procfs must be read again
 	swept uint64                // when Sweep was last called, CLOCK_MONOTONIC
+	// changed are the processes whose mappings are others since TakeChanged.
+	changed map[uint32]struct{}
 }
 
 // New returns a Registry that knows nothing yet.
@@ -46,7 +49,7 @@ func New(opener Opener, opts Options) *Registry {
 	if opts.ProcRoot == "" {
 		opts.ProcRoot = "/proc"
 	}
-	return &Registry{opts: opts, opener: opener, byPID: make(map[uint32][]*Process)}
+	return &Registry{opts: opts, opener: opener, byPID: make(map[uint32][]*Process), changed: make(map[uint32]struct{})}
 }
 
 // Snapshot is what is known of a process at the time of a sample.
@@ -85,6 +88,38 @@ func (r *Registry) Find(pid uint32, start, at uint64, comm string) Snapshot {
 		Gone:     p.gone,
 		Ended:    p.leaderExited || p.endedAt != 0,
 	}
+}
+
+// Image returns what a process maps now. It reads procfs if the process is new
+// to the registry; ok is false if nothing is known of it.
+func (r *Registry) Image(pid uint32, start uint64) (image *symbolize.Process, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.find(pid, start)
+	if p == nil {
+		p = r.learn(pid, start, "")
+		r.byPID[pid] = append(r.byPID[pid], p)
+	}
+	p.startLow, p.startHigh = start, start
+	return p.running().image(), !p.gone
+}
+
+// TakeChanged returns the processes that have other mappings since the last
+// call, or have ended.
+func (r *Registry) TakeChanged() []uint32 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	pids := slices.Collect(maps.Keys(r.changed))
+	clear(r.changed)
+	return pids
+}
+
+// Ended tells whether a process is not known to run.
+func (r *Registry) Ended(pid uint32, start uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.find(pid, start)
+	return p == nil || p.endedAt != 0
 }
 
 func (r *Registry) find(pid uint32, start uint64) *Process {
@@ -195,6 +230,7 @@ func (r *Registry) Sweep(drainInterval time.Duration) {
 		for _, p := range list {
 			if p.endedAt == 0 && (p.leaderExited || r.stale) && !r.runs(p) {
 				p.endedAt = t
+				r.changed[pid] = struct{}{}
 			}
 		}
 		list = slices.DeleteFunc(list, func(p *Process) bool {
@@ -248,6 +284,7 @@ func (r *Registry) refresh(since, t uint64) {
 			continue
 		}
 		g.publish(t, r.readMappings(pid))
+		r.changed[pid] = struct{}{}
 		g.facts.known = false
 	}
 }

@@ -26,6 +26,11 @@ type Tally struct {
 	Kept uint64
 	// Truncated is how many of those have a stack that was cut.
 	Truncated uint64
+	// UserStacks is how many of them have a stack of user code, Complete how
+	// many of those reach the start of the thread; why the others do not is in
+	// Incomplete, by reason.
+	UserStacks, Complete uint64
+	Incomplete           map[string]uint64
 	// FramesNamed and FramesUnknown count the frames of kept samples, each as
 	// often as it was sampled; the unknown ones by reason.
 	FramesNamed   uint64
@@ -60,6 +65,7 @@ func (w *Window) Tally(kind *source.Descriptor) *Tally {
 		Kind:          kind,
 		Counts:        Counts{Lost: make(map[string]uint64)},
 		FramesUnknown: make(map[symbolize.Reason]uint64),
+		Incomplete:    make(map[string]uint64),
 	}
 	w.tallies = append(w.tallies, t)
 	return t
@@ -77,6 +83,16 @@ func (t *Tally) Count(c Counts) {
 	t.MissedIdle += c.MissedIdle
 	for cause, n := range c.Lost {
 		t.Lose(cause, n)
+	}
+}
+
+// CountStack counts how the user stacks of n samples end.
+func (t *Tally) CountStack(reason string, complete bool, n uint64) {
+	t.UserStacks += n
+	if complete {
+		t.Complete += n
+	} else {
+		t.Incomplete[reason] += n
 	}
 }
 

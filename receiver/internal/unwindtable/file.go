@@ -1,0 +1,192 @@
+//go:build linux
+
+package unwindtable
+
+import (
+	"errors"
+	"hash/maphash"
+	"io"
+	"slices"
+
+	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/bpf/unwind"
+	"github.com/flametel/flametel/symbolize"
+	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/elffile"
+)
+
+// file is what is known of a mapped file.
+type file struct {
+	object   *symbolize.Object
+	number   int
+	state    fileState
+	segments []elffile.Segment // executable ones
+	base     addr.File         // of the rows
+	table    *table            // nil unless loaded
+	users    int               // lists that were made with it
+	seen     uint64            // in a stack, CLOCK_MONOTONIC; kept while the pool is short
+}
+
+type fileState uint8
+
+const (
+	fileUnread fileState = iota
+	fileLoaded
+	fileNothing // it has no rows, or cannot be read; never tried again
+	fileRefused // there was no room, or it had to give way
+)
+
+// table is rows in the pool. Files with the same rows share it: copies in
+// containers have inodes of their own.
+type table struct {
+	hash  uint64
+	where extent
+	files []*file
+}
+
+// load compiles a file and puts its rows into the pool.
+func (m *Manager) load(f *file) error {
+	var t *unwind.Table
+	var segments []elffile.Segment
+	err := m.opts.Files.Read(f.object, func(r io.ReaderAt, size int64) error {
+		e, err := elffile.New(r, size)
+		if err != nil {
+			return err
+		}
+		segments = slices.DeleteFunc(e.Segments(), func(s elffile.Segment) bool { return !s.Executable })
+		t, err = unwind.Compile(e, r, unwind.Options{MaxRows: m.opts.Kernel.Rows()})
+		return err
+	})
+	m.state.Lock()
+	defer m.state.Unlock()
+	f.seen = m.opts.Now()
+	if err != nil || len(t.Rows) <= 1 {
+		f.state = fileNothing
+		if err != nil {
+			m.stats.Unreadable++
+		}
+		return nil
+	}
+	f.segments, f.base = segments, t.Base
+	return m.store(f, unwind.Bytes(t.Rows))
+}
+
+// store puts rows into the pool unless they are there. m.state is held.
+func (m *Manager) store(f *file, rows []byte) error {
+	hash := maphash.Bytes(m.seed, rows)
+	count := len(rows) / unwind.RowBytes
+	have := m.tables[hash]
+	if have == nil || have.where.count != count {
+		where, ok := m.takeRows(count)
+		if !ok {
+			f.state = fileRefused
+			m.stats.Refused++
+			return nil
+		}
+		if err := m.opts.Kernel.WriteRows(where.at, rows); err != nil {
+			m.rows.give(where)
+			f.state = fileRefused
+			return err
+		}
+		have = &table{hash: hash, where: where}
+		m.tables[hash] = have
+	}
+	have.files = append(have.files, f)
+	f.table, f.state = have, fileLoaded
+	return nil
+}
+
+// ranges appends the mappings of the kernel for one of a process: one for each
+// executable segment that it shows.
+func (f *file) ranges(m *symbolize.Mapped, dst []bpf.Mapping) []bpf.Mapping {
+	if f.state != fileLoaded {
+		return append(dst, bpf.Mapping{Start: uint64(m.Start), Limit: uint64(m.Limit)})
+	}
+	const page = 0xfff
+	from, to := m.Offset, m.Offset+addr.Offset(m.Limit-m.Start)
+	for i := range f.segments {
+		s := &f.segments[i]
+		// Whole pages are mapped, so code may lie before and after the segment.
+		first := max(from, s.Offset&^page)
+		last := min(to, (s.Offset+addr.Offset(s.Limit-s.Start)+page)&^page)
+		if first >= last {
+			continue
+		}
+		start := uint64(m.Start) + uint64(first-from)
+		if n := len(dst); n > 0 && start < dst[n-1].Limit {
+			start = dst[n-1].Limit // a page that two segments share
+		}
+		limit := uint64(m.Start) + uint64(last-from)
+		if start >= limit {
+			continue
+		}
+		// Where the byte at s.Offset is, or would be.
+		origin := uint64(m.Start) + uint64(s.Offset) - uint64(from)
+		dst = append(dst, bpf.Mapping{
+			Start: start, Limit: limit,
+			Base:  origin - uint64(s.Start-f.base),
+			First: uint32(f.table.where.at), Count: uint32(f.table.where.count),
+		})
+	}
+	return dst
+}
+
+// Seen says that the stack of a process has addresses in its mappings. It
+// keeps hot files in the pool when there is not room for all, and is cheap as
+// long as there is. cut tells that the stack ended in a file without rows.
+func (m *Manager) Seen(image *symbolize.Process, pcs []addr.Virtual, cut bool) {
+	if !cut && !m.pressure.Load() {
+		return
+	}
+	now := m.opts.Now()
+	m.state.Lock()
+	defer m.state.Unlock()
+	for i, pc := range pcs {
+		mapped := image.Find(pc)
+		if mapped == nil {
+			continue
+		}
+		f := m.files[mapped.Object]
+		if f == nil {
+			continue
+		}
+		f.seen = now
+		if cut && i == len(pcs)-1 && f.state == fileRefused {
+			m.miss(f.object)
+		}
+	}
+}
+
+// maxMissed bounds the files that wait to be loaded again.
+const maxMissed = 64
+
+// miss asks for a file that has no room so far.
+func (m *Manager) miss(o *symbolize.Object) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.missed) < maxMissed && !slices.Contains(m.missed, o) {
+		m.missed = append(m.missed, o)
+		m.nudge()
+	}
+}
+
+// reload loads files that had no room, and publishes them to all who map them.
+func (m *Manager) reload(objects []*symbolize.Object) error {
+	var errs []error
+	for _, o := range objects {
+		m.state.Lock()
+		f := m.files[o]
+		again := f != nil && f.state == fileRefused
+		m.state.Unlock()
+		if !again {
+			continue
+		}
+		if err := m.load(f); err != nil {
+			errs = append(errs, err)
+		}
+		m.state.Lock()
+		errs = append(errs, m.rewrite([]*file{f}))
+		m.state.Unlock()
+	}
+	return errors.Join(errs...)
+}

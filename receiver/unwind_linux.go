@@ -1,0 +1,106 @@
+package receiver
+
+import (
+	"errors"
+	"sync"
+
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+
+	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/receiver/internal/unwindtable"
+)
+
+// unwinding is the unwind tables in the kernel and what keeps them up to date.
+// Without tables it does nothing.
+type unwinding struct {
+	log     *zap.Logger
+	tables  *bpf.Tables // nil if there are none
+	manager *unwindtable.Manager
+}
+
+// averageRows is how many rows a mapping has at least, as a rule: it sizes the
+// pool of mappings after that of rows.
+const averageRows = 32
+
+// open makes the tables if they are configured. A kernel that does not take
+// them costs complete stacks, not the profile.
+func (u *unwinding) open(h *hostSource) {
+	u.log = h.log
+	if !h.cfg.Unwind.Tables {
+		return
+	}
+	rows := h.cfg.Unwind.MaxTableMiB << 20 / 8
+	tables, err := bpf.NewTables(rows, rows/averageRows)
+	if err != nil {
+		u.refused(err)
+		return
+	}
+	u.tables = tables
+	u.manager = unwindtable.New(unwindtable.Options{
+		Kernel:    tables,
+		Processes: h.registry,
+		Files:     h.symbolizer,
+		Refresh:   h.applyEvents,
+		Now:       monotonic,
+	})
+}
+
+// refused says that stacks are walked by frame pointers.
+func (u *unwinding) refused(err error) {
+	u.log.Warn("The kernel does not take unwind tables: stacks of code without frame pointers are cut. "+
+		"Set unwind::tables to false to do without them silently.", zap.Error(err))
+}
+
+func monotonic() uint64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // fails only for clocks that do not exist
+	return uint64(t.Nano())
+}
+
+// follow starts the background work.
+func (u *unwinding) follow(background *sync.WaitGroup, stop <-chan struct{}) {
+	if u.manager == nil {
+		return
+	}
+	background.Go(func() {
+		if err := u.manager.Listen(); err != nil {
+			u.log.Error("New processes get no unwind tables any more.", zap.Error(err))
+		}
+	})
+	background.Go(func() {
+		said := false
+		u.manager.Run(stop, func(err error) {
+			if !said {
+				u.log.Error("Unwind tables could not be brought up to date.", zap.Error(err))
+			}
+			said = true
+		})
+	})
+}
+
+// changed says that processes have changed.
+func (u *unwinding) changed() {
+	if u.manager != nil {
+		u.manager.Changed()
+	}
+}
+
+// use adds how full the pools are.
+func (u *unwinding) use(usage map[string]float64) {
+	if u.manager == nil {
+		return
+	}
+	s := u.manager.Stats()
+	usage["unwind.rows"] = float64(s.Rows) / float64(s.RowsMax)
+	usage["unwind.mappings"] = float64(s.Mappings) / float64(s.MappingsMax)
+}
+
+// close ends Listen and releases the tables; what the kernel's programs hold of
+// them goes with the programs.
+func (u *unwinding) close() error {
+	if u.tables == nil {
+		return nil
+	}
+	return errors.Join(u.tables.Close())
+}
