@@ -266,12 +266,13 @@ func TestRuntimesOfNames(t *testing.T) {
 	t.Parallel()
 	j := newJIT(t)
 	j.write(t, "7f0000000000 10 py::work:/srv/app.py\n7f0000000010 10 py::main:/srv/app.py\nzz zz broken\n"+
-		"7f0000000020 10 JS:~slow /srv/app.js:3:1\n7f0000000030 10 JS:*slow /srv/app.js:3:1\n7f0000000040 10 stub of nobody\n")
-	frames := j.s.User(j.p, []addr.Virtual{base + 5, base + 0x15, base + 0x25, base + 0x35, base + 0x45}, nil)
+		"7f0000000020 10 JS:~slow /srv/app.js:3:1\n7f0000000030 10 JS:*slow /srv/app.js:3:1\n7f0000000040 10 stub of nobody\n"+
+		"7f0000000050 10 instance void [System.Private.CoreLib] System.X::Y(int32)[OptimizedTier1]\r\n")
+	frames := j.s.User(j.p, []addr.Virtual{base + 5, base + 0x15, base + 0x25, base + 0x35, base + 0x45, base + 0x55}, nil)
 	for i, want := range []struct {
 		kind Kind
 		name string
-	}{{KindCPython, "work"}, {KindCPython, "main"}, {KindV8, "slow"}, {KindV8, "slow"}, {KindJIT, "stub of nobody"}} {
+	}{{KindCPython, "work"}, {KindCPython, "main"}, {KindV8, "slow"}, {KindV8, "slow"}, {KindJIT, "stub of nobody"}, {KindDotnet, "System.X.Y"}} {
 		assert.Equal(t, want.kind, frames[i].Kind, want.name)
 		assert.Equal(t, want.name, name(frames[i]))
 	}

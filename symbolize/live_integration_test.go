@@ -191,6 +191,34 @@ os.execve(fd, ["prog"], {})
 	assert.Equal(t, "/memfd:hidden program", f.Module.Path)
 }
 
+func TestLiveMemfdLibrary(t *testing.T) {
+	t.Parallel()
+	dir := build(t, map[string]string{"lib.c": "__attribute__((noinline)) int memfd_library_function(int n) { volatile int i = n; return i; }\n", "a.c": `
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+	int fd = memfd_create("plugin", 0), from = open(argv[1], O_RDONLY);
+	char b[4096], name[64];
+	for (int n; (n = read(from, b, sizeof b)) > 0;) write(fd, b, n);
+	snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+	void *lib = dlopen(name, RTLD_NOW);
+	printf("%d %lx\n", (int)getpid(), (unsigned long)dlsym(lib, "memfd_library_function"));
+	fflush(stdout);
+	for (;;) pause();
+}
+`}, "gcc -O1 -shared -fPIC -o lib.so lib.c", "gcc -O1 -w -o prog a.c -ldl")
+	l := start(t, exec.Command(filepath.Join(dir, "prog"), filepath.Join(dir, "lib.so")))
+	s := newLive(t)
+	f := one(s, opened(t, s, l.pid), l.at)
+	assert.Equal(t, "memfd_library_function", name(f))
+	assert.Equal(t, KindNative, f.Kind)
+	assert.Equal(t, "/memfd:plugin", f.Module.Path)
+}
+
 func TestLiveFirstThreadExited(t *testing.T) {
 	t.Parallel()
 	dir := build(t, map[string]string{"a.c": `
