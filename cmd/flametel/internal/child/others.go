@@ -12,6 +12,9 @@ var errNotHere = errors.New("running a command needs Linux")
 // Command is a running command.
 type Command struct{}
 
+// Find would find a command.
+func Find(string) (string, error) { return "", errors.ErrUnsupported }
+
 // Start always fails.
 func Start([]string) (*Command, error) { return nil, errNotHere }
 

@@ -25,7 +25,7 @@ type Command struct {
 // Start makes the process and returns as soon as it exists. It fails with an
 // *Error if there is no such command.
 func Start(argv []string) (*Command, error) {
-	path, err := look(argv[0])
+	path, err := Find(argv[0])
 	if err != nil {
 		return nil, err
 	}
@@ -73,8 +73,9 @@ func (c *Command) start(waits, tells *os.File, path string, argv []string) error
 	return c.cmd.Start()
 }
 
-// look finds a command as the shells do.
-func look(name string) (string, error) {
+// Find returns the file of a command, found as the shells do. It fails with an
+// *Error if there is no such command or it cannot be executed.
+func Find(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	switch {
 	case err == nil, errors.Is(err, exec.ErrDot): // who has . in PATH wants it

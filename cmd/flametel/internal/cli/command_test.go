@@ -61,18 +61,18 @@ func TestCommandMayOutliveItsRecording(t *testing.T) {
 func TestSignalsReachTheCommand(t *testing.T) {
 	t.Parallel()
 	p := flametel(t, "samples", "record", "-o", "out.folded", "--", "sh", "-c", `
-		trap 'echo usr1' USR1
+		trap 'echo usr2' USR2
 		trap 'echo term; exit 5' TERM
 		echo ready
 		while :; do sleep 0.05; done`)
 	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal
 	require.NoError(t, p.Start())
 	p.awaitOutput("ready")
-	require.NoError(t, p.Process.Signal(syscall.SIGUSR1))
-	p.awaitOutput("usr1")
+	require.NoError(t, p.Process.Signal(syscall.SIGUSR2))
+	p.awaitOutput("usr2")
 	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
 	assert.Equal(t, 5, p.end())
-	assert.Equal(t, "ready\nusr1\nterm\n", p.stdout.String())
+	assert.Equal(t, "ready\nusr2\nterm\n", p.stdout.String())
 	assert.Contains(t, p.stderr.String(), "interrupted after ")
 	assert.Contains(t, p.file("out.folded"), "parse 70")
 }

@@ -8,48 +8,55 @@ Usage:
 
 Examples:
   flametel record                                   the whole host for 30 s
-  flametel record -d 10 -o profile.svg              10 s, into a file of your choice
-  flametel record -p 1234 -p 5678                   two processes and their children
+  flametel record -p 1234 -d 10 -o profile.svg      a process and its children, 10 s
   flametel record -o build.svg -- make -j8          a command from its start to its end
+  flametel record --container 3f4e8c0d9a1b          a container, as docker ps shows it
   flametel record -o a.svg -o a.pb.gz               one recording, two outputs
   flametel record -o - | grep nginx                 folded stacks on standard output
-  flametel record -p 1234 --print-config            the same as a collector's configuration
 
-What to record:
-  -p, --pid PID               only this process and its children; repeat it, or join with commas
+Target (default: the whole host):
+  -p, --pid PID               a process and its children; repeat it, or join with commas
+      --cgroup PATH           a cgroup, such as /system.slice/nginx.service; repeat it
+      --container ID          a container, by 12 to 64 digits of its ID; repeat it
+  -a, --all                   the whole host
+Sampling:
       --type cpu              what to sample: cpu                                    (default cpu)
-  -d, --duration TIME         100ms to 24h; a bare number is seconds
-                                        (default 30s; with a command: until it ends)
+  -d, --duration TIME         100ms to 24h, a number is seconds (default 30s, a command: to its end)
   -F, --frequency HZ          samples per second and CPU, 1 to 9999                   (default 99)
+      --per-thread            tell threads of one name apart, by their IDs
+      --demangle STYLE        C++ and Rust names: simple, full or none             (default simple)
+      --no-inlines            do not look for inlined calls, which saves some work
       --drain-interval TIME   how often the kernel's counts are read, 10ms to 1m       (default 1s)
-
-Where to write it:
-  -o, --output FILE           repeat it for several; FILE is replaced, - is standard output
+Output:
+  -o, --output FILE           repeat it; FILE is replaced, - is standard output
                                         (default profile-NAME-DATE-TIME.svg, which replaces nothing)
   -f, --format FORMAT         svg, folded, pprof or speedscope      (default by FILE's extension:
                               .svg .folded .txt .pb.gz .pprof .speedscope.json; folded for -)
+      --json                  the summary as a line of JSON on standard output
+      --open                  open the flame graph in a browser
+      --dry-run               try whether it works, say what is missing, and exit
+      --print-config          print the equivalent collector.yaml and exit
+  -q, --quiet                 only warnings and errors
+  -v, --verbose               also what components say, and how long things take
+View:
+      --include REGEX         only stacks with a function, process or thread that matches
+      --exclude REGEX         no stacks with a function, process or thread that matches
+      --kernel                only frames of the kernel
+      --user                  only frames of programs
+      --idle                  show the time of idle CPUs
+      --merge WHAT            stacks begin with process, thread or none            (default process)
+      --threads               the same as --merge thread
       --title TEXT            title of the flame graph
       --layout LAYOUT         icicle (root at the top) or flame (at the bottom)   (default icicle)
       --no-annotations        folded stacks without _[k] kernel, _[j] JIT and _[i] inlined
 
-Others:
-      --print-config          print the equivalent collector.yaml and exit
-  -q, --quiet                 print only warnings and errors
-  -h, --help                  print this
-
-Ctrl-C ends a recording early and writes what there is; a second Ctrl-C quits at once.
-A command keeps its standard input and output, and gets the signals that flametel gets.
-
-Exit codes:
-  0  recorded                        4    privileges are missing
-  1  failure                         125  failure while running a command
-  2  wrong usage                     126  the command cannot be executed
-  3  no samples                      127  there is no such command
-  130, 143  interrupted or terminated, and written
-  With a command that was run and recorded: its own, or 128 + the signal that ended it.
-
-Privileges: root, or CAP_BPF and CAP_PERFMON to sample, CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH to
-name the functions of other users' programs, and CAP_SYSLOG to name those of the kernel.
+Signals: Ctrl-C writes what there is and ends, a second one quits at once; SIGUSR1 writes the files
+and goes on. A command keeps its standard input and output, and gets all signals but SIGUSR1.
+Exit codes: 0 recorded, 1 failure, 2 wrong usage, 3 no samples, 4 privileges are missing, 130 and
+143 interrupted and written; with a command its own, or 128 + the signal that ended it, 125 failure,
+126 not executable, 127 not found.
+Privileges: root, or CAP_BPF and CAP_PERFMON; CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYSLOG and
+CAP_CHECKPOINT_RESTORE to name all functions. Environment: BROWSER is what --open runs.
 `
 
 const symbolsHelp = `Show what names the code of a file or process has, where they come from, and why code has none.

@@ -215,8 +215,9 @@ func TestWithoutPrivileges(t *testing.T) {
 	p.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 
 	assert.Equal(t, 4, p.run())
-	assert.Regexp(t, `^flametel: .*operation not permitted; missing CAP_BPF, CAP_PERFMON: run as root.*; run: sudo `+
-		regexp.QuoteMeta(p.Path)+` record -d 1\n$`, p.stderr.String())
+	assert.Regexp(t, `^flametel: sampling is not permitted: the kernel refused bpf\(BPF_PROG_LOAD\).*: operation not permitted \(EPERM\)
+  missing     CAP_BPF, CAP_PERFMON; to name all functions also CAP_SYS_PTRACE, .* \(held: none\)
+  this host   Linux `, p.stderr.String())
 	assert.Equal(t, []string{"flametel"}, p.files(), "no file under the default name")
 }
 

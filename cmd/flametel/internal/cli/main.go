@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -39,6 +40,7 @@ func Run(args []string, r xreceiver.Factory) int {
 	signals := make(chan os.Signal, 16)
 	notify(signals)
 	defer signal.Stop(signals)
+	var flusher exporter.Flusher
 	return execute(&record.Settings{
 		Messages:       terminal.NewMessages(os.Stderr, columns),
 		Stdout:         os.Stdout,
@@ -46,9 +48,11 @@ func Run(args []string, r xreceiver.Factory) int {
 		Signals:        signals,
 		Args:           args,
 		Receiver:       r,
-		Exporter:       exporter.NewFactory().(xexporter.Factory),
+		Exporter:       flusher.Factory().(xexporter.Factory),
+		Flush:          flusher.Flush,
 		Exit:           os.Exit,
 		Now:            time.Now,
+		Getenv:         os.Getenv,
 	})
 }
 
@@ -118,5 +122,12 @@ func complain(s *record.Settings, err error) {
 		}
 		return
 	}
-	s.Messages.Printf("flametel: %s", terminal.Escape(err.Error()))
+	lines := []string{err.Error()}
+	if refused := (*record.Refused)(nil); errors.As(err, &refused) {
+		lines = refused.Lines()
+	}
+	for i, line := range lines {
+		lines[i] = terminal.Escape(line)
+	}
+	s.Messages.Printf("flametel: %s", strings.Join(lines, "\n"))
 }

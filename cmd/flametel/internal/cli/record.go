@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/flametel/flametel/cmd/flametel/internal/record"
 )
@@ -15,42 +16,81 @@ func newRecord(s *record.Settings, code *int) *cobra.Command {
 		DrainInterval: record.DefaultDrain,
 		Types:         []string{record.DefaultType},
 		Layout:        record.DefaultLayout,
+		Demangle:      record.DefaultDemangle,
+		Merge:         record.DefaultMerge,
 	}
-	var printConfig bool
+	var mode recordMode
 	cmd := &cobra.Command{
 		Use:   "record [flags] [-- command [argument]...]",
 		Short: "Record a profile and write it as a flame graph or in other formats",
 		Args:  commandAfterDashes,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			opts.Command = args
+			if mode.threads {
+				opts.Merge = "thread"
+			}
 			if err := opts.Validate(); err != nil {
 				return &usageError{err, cmd}
 			}
-			if printConfig {
+			switch {
+			case mode.printConfig:
 				return failure(code, record.CodeFailure, record.PrintConfig(s, &opts))
+			case mode.dryRun:
+				*code, err = record.DryRun(cmd.Context(), s, &opts)
+			default:
+				*code, err = record.Run(cmd.Context(), s, &opts)
 			}
-			*code, err = record.Run(cmd.Context(), s, &opts)
 			return err
 		},
 	}
-	flags := cmd.Flags()
+	recordFlags(cmd.Flags(), &opts, &mode)
+	explain(cmd, recordHelp)
+	completeRecord(cmd)
+	return cmd
+}
+
+// recordMode is what else than recording is asked for.
+type recordMode struct {
+	printConfig, dryRun bool
+	threads             bool // short for --merge thread
+}
+
+func recordFlags(flags *pflag.FlagSet, opts *record.Options, mode *recordMode) {
 	flags.SortFlags = false
-	flags.VarP(pids{&opts.PIDs}, "pid", "p", "")
+	targetFlags(flags, &opts.PIDs, &opts.Cgroups, &opts.Containers, &opts.All)
 	flags.VarP(seconds{&opts.Duration}, "duration", "d", "")
 	flags.VarP(integer{&opts.Frequency}, "frequency", "F", "")
 	flags.StringSliceVar(&opts.Types, "type", opts.Types, "")
+	flags.BoolVar(&opts.PerThread, "per-thread", false, "")
+	flags.StringVar(&opts.Demangle, "demangle", opts.Demangle, "")
+	flags.BoolVar(&opts.NoInlines, "no-inlines", false, "")
 	flags.Var(seconds{&opts.DrainInterval}, "drain-interval", "")
 	flags.StringArrayVarP(&opts.Outputs, "output", "o", nil, "")
 	flags.StringVarP(&opts.Format, "format", "f", "", "")
+	flags.StringVar(&opts.Include, "include", "", "")
+	flags.StringVar(&opts.Exclude, "exclude", "", "")
+	flags.BoolVar(&opts.KernelOnly, "kernel", false, "")
+	flags.BoolVar(&opts.UserOnly, "user", false, "")
+	flags.BoolVar(&opts.Idle, "idle", false, "")
+	flags.StringVar(&opts.Merge, "merge", opts.Merge, "")
+	flags.BoolVar(&mode.threads, "threads", false, "")
 	flags.StringVar(&opts.Title, "title", "", "")
 	flags.StringVar(&opts.Layout, "layout", opts.Layout, "")
 	flags.BoolVar(&opts.NoAnnotations, "no-annotations", false, "")
+	flags.BoolVar(&opts.JSON, "json", false, "")
+	flags.BoolVar(&opts.Open, "open", false, "")
+	flags.BoolVar(&mode.dryRun, "dry-run", false, "")
+	flags.BoolVar(&mode.printConfig, "print-config", false, "")
 	flags.BoolVarP(&opts.Quiet, "quiet", "q", false, "")
-	flags.BoolVar(&printConfig, "print-config", false, "")
-	cmd.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
-		_, _ = fmt.Fprint(cmd.OutOrStdout(), recordHelp)
-	})
-	return cmd
+	flags.BoolVarP(&opts.Verbose, "verbose", "v", false, "")
+}
+
+// targetFlags are the flags that choose processes.
+func targetFlags(flags *pflag.FlagSet, list *[]int, cgroups, containers *[]string, all *bool) {
+	flags.VarP(pids{list}, "pid", "p", "")
+	flags.StringArrayVar(cgroups, "cgroup", nil, "")
+	flags.StringArrayVar(containers, "container", nil, "")
+	flags.BoolVarP(all, "all", "a", false, "")
 }
 
 // commandAfterDashes refuses arguments that do not stand after two dashes: in

@@ -67,13 +67,13 @@ const controlC = "\x03"
 func TestProgressOnATerminal(t *testing.T) {
 	t.Parallel()
 	term := onTerminal(t, flametel(t, "early", "record", "-o", "out.svg"))
-	term.awaitScreen("\r\x1b[K1 s of 30 s: 100 samples, 0 lost")
-	term.awaitScreen("\r\x1b[K2 s of 30 s: 100 samples, 0 lost")
+	term.awaitScreen("\r\x1b[K1 s of 30 s: 100 samples, 3 stacks, 0 lost, own CPU")
+	term.awaitScreen("\r\x1b[K2 s of 30 s: 100 samples, 3 stacks, 0 lost, own CPU")
 	term.press(controlC)
 	assert.Equal(t, 130, term.end())
 	<-term.read
 	shown := term.text.String()
-	_, last, _ := strings.Cut(shown, "2 s of 30 s: 100 samples, 0 lost")
+	_, last, _ := strings.Cut(shown, "2 s of 30 s: 100 samples, 3 stacks, 0 lost")
 	assert.Contains(t, last, "\r\x1b[K100 samples in ", "the summary stands in its place")
 	assert.Contains(t, shown, "interrupted after ")
 }

@@ -1,10 +1,14 @@
 package record
 
 import (
+	"regexp"
+	"strings"
+
 	"go.opentelemetry.io/collector/exporter/xexporter"
 	"go.opentelemetry.io/collector/receiver/xreceiver"
 
 	"github.com/flametel/flametel/exporter"
+	"github.com/flametel/flametel/exporter/choose"
 	"github.com/flametel/flametel/receiver"
 )
 
@@ -15,7 +19,49 @@ func (o *Options) receiverConfig(f xreceiver.Factory, pids []int) *receiver.Conf
 	cfg.DrainInterval = o.DrainInterval
 	cfg.CPU.Frequency = o.Frequency
 	cfg.Targets.PIDs = pids
+	for _, c := range o.Cgroups {
+		cfg.Targets.Cgroups = append(cfg.Targets.Cgroups, cgroupPath(c))
+	}
+	cfg.Targets.Cgroups = append(cfg.Targets.Cgroups, o.Containers...)
+	cfg.PerThread = o.PerThread
+	cfg.Symbols.Demangle = o.Demangle
+	cfg.Symbols.Inlines = !o.NoInlines
 	return cfg
+}
+
+// cgroupRoot is where systems mount the tree of cgroups.
+const cgroupRoot = "/sys/fs/cgroup"
+
+// cgroupPath is the path of a cgroup within the tree, which people also give
+// with the folder in which the tree is mounted, or without the first slash.
+func cgroupPath(c string) string {
+	if inside, found := strings.CutPrefix(c, cgroupRoot+"/"); found {
+		c = inside
+	}
+	return "/" + strings.Trim(c, "/")
+}
+
+// frames is the part of stacks that is written.
+func (o *Options) frames() choose.Frames {
+	switch {
+	case o.KernelOnly:
+		return choose.Kernel
+	case o.UserOnly:
+		return choose.User
+	}
+	return choose.All
+}
+
+// choice is what is written of what is recorded. Options must be valid.
+func (o *Options) choice() *choose.Choice {
+	c := &choose.Choice{Frames: o.frames()}
+	if o.Include != "" {
+		c.Include = regexp.MustCompile(o.Include)
+	}
+	if o.Exclude != "" {
+		c.Exclude = regexp.MustCompile(o.Exclude)
+	}
+	return c
 }
 
 // writeOnce is an interval that no recording reaches, so that a file is written
@@ -36,5 +82,11 @@ func (o *Options) exporterConfig(f xexporter.Factory, out *output) *exporter.Con
 	cfg.Title = o.Title
 	cfg.Layout = o.Layout
 	cfg.Annotations = !o.NoAnnotations
+	cfg.Include, cfg.Exclude, cfg.Frames = o.Include, o.Exclude, string(o.frames())
+	cfg.Merge = o.Merge
+	if o.PerThread && o.Merge == DefaultMerge {
+		cfg.Merge = "thread" // else they would be merged again
+	}
+	cfg.Idle = o.Idle
 	return cfg
 }

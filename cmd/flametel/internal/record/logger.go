@@ -13,9 +13,14 @@ import (
 )
 
 // newLogger returns a logger that shows warnings and errors of the components as
-// plain lines. What they say for information the summary says better.
-func newLogger(to *terminal.Messages) *zap.Logger {
-	return zap.New(&logCore{LevelEnabler: zapcore.WarnLevel, to: to})
+// plain lines. What they say for information the summary says better, so that is
+// shown only to who wants to know more.
+func newLogger(to *terminal.Messages, verbose bool) *zap.Logger {
+	level := zapcore.WarnLevel
+	if verbose {
+		level = zapcore.InfoLevel
+	}
+	return zap.New(&logCore{LevelEnabler: level, to: to})
 }
 
 type logCore struct {
@@ -57,7 +62,10 @@ func (c *logCore) Write(e zapcore.Entry, fields []zapcore.Field) error {
 }
 
 func levelWord(l zapcore.Level) string {
-	if l == zapcore.WarnLevel {
+	switch l {
+	case zapcore.DebugLevel, zapcore.InfoLevel:
+		return "info"
+	case zapcore.WarnLevel:
 		return "warning"
 	}
 	return "error"

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -22,7 +23,10 @@ const (
 	// maxPID is PID_MAX_LIMIT of 64-bit kernels (include/linux/threads.h).
 	maxPID     = 1 << 22
 	maxTargets = 1024
-	maxOutputs = 16
+	// A container ID has 64 hexadecimal digits, of which people give 12 or more.
+	minContainerID = 12
+	maxContainerID = 64
+	maxOutputs     = 16
 )
 
 // The defaults.
@@ -32,18 +36,27 @@ const (
 	DefaultDrain     = time.Second
 	DefaultType      = "cpu"
 	DefaultLayout    = "icicle"
+	DefaultDemangle  = "simple"
+	DefaultMerge     = "process"
 )
 
 // Options say what to record and where to write it.
 type Options struct {
-	PIDs    []int    // with their children; empty: the whole host, or Command
-	Command []string // with its children
+	// What to record; nothing: the whole host. All with their children.
+	PIDs       []int
+	Cgroups    []string // paths that begin with a slash
+	Containers []string // IDs, at least 12 digits
+	All        bool     // the whole host, said explicitly
+	Command    []string
 
 	// Duration 0 stands for DefaultDuration or, with Command, until it ends.
 	Duration      time.Duration
 	Frequency     int // Hz per CPU
 	DrainInterval time.Duration
 	Types         []string
+	PerThread     bool
+	Demangle      string
+	NoInlines     bool
 
 	Outputs       []string // "-" is standard output; empty: a default name
 	Format        string   // empty: by the extension of each output
@@ -51,7 +64,18 @@ type Options struct {
 	Layout        string // of an SVG
 	NoAnnotations bool
 
-	Quiet bool
+	// What of the stacks is written, and how they are merged.
+	Include, Exclude     string // regular expressions
+	KernelOnly, UserOnly bool
+	Idle                 bool
+	Merge                string
+
+	JSON    bool // the summary, on standard output
+	Open    bool // show the result
+	Quiet   bool
+	Verbose bool
+
+	watched bool // progress is shown on a terminal
 }
 
 // Kinds lists the profile kinds that can be recorded.
@@ -65,14 +89,23 @@ func (o *Options) Validate() error {
 	return errors.Join(
 		o.validateTarget(),
 		o.validateSampling(),
+		o.validateView(),
 		o.validateOutputs(),
 	)
 }
 
 func (o *Options) validateTarget() error {
 	var errs []error
-	if len(o.PIDs) > 0 && len(o.Command) > 0 {
+	targets := len(o.PIDs) + len(o.Cgroups) + len(o.Containers)
+	switch {
+	case len(o.PIDs) > 0 && len(o.Command) > 0:
 		errs = append(errs, errors.New("--pid and a command exclude each other"))
+	case targets > 0 && len(o.Command) > 0:
+		errs = append(errs, errors.New("--cgroup, --container and a command exclude each other"))
+	case o.All && len(o.Command) > 0:
+		errs = append(errs, errors.New("--all and a command exclude each other; in a second shell record the whole host"))
+	case o.All && targets > 0:
+		errs = append(errs, errors.New("--all and a choice of processes exclude each other"))
 	}
 	if len(o.PIDs) > maxTargets {
 		errs = append(errs, fmt.Errorf("--pid: at most %d processes are possible, got %d", maxTargets, len(o.PIDs)))
@@ -80,6 +113,17 @@ func (o *Options) validateTarget() error {
 	for _, pid := range o.PIDs {
 		if pid < 1 || pid > maxPID {
 			errs = append(errs, fmt.Errorf("--pid must be between 1 and %d, got %d", maxPID, pid))
+		}
+	}
+	for _, c := range o.Cgroups {
+		if strings.Trim(c, "/") == "" || strings.ContainsRune(c, 0) {
+			errs = append(errs, fmt.Errorf("--cgroup %q is not the path of a cgroup, such as /system.slice/nginx.service", c))
+		}
+	}
+	for _, id := range o.Containers {
+		if len(id) < minContainerID || len(id) > maxContainerID || strings.Trim(id, "0123456789abcdef") != "" {
+			errs = append(errs, fmt.Errorf("--container %q is not %d to %d digits of a container ID, as docker ps or crictl ps shows it",
+				id, minContainerID, maxContainerID))
 		}
 	}
 	return errors.Join(errs...)
@@ -96,6 +140,9 @@ func (o *Options) validateSampling() error {
 	if d := o.DrainInterval; d < MinDrain || d > MaxDrain {
 		errs = append(errs, fmt.Errorf("--drain-interval must be between %v and %v, got %v", MinDrain, span(MaxDrain), d))
 	}
+	if !slices.Contains(DemangleStyles(), o.Demangle) {
+		errs = append(errs, fmt.Errorf("--demangle %q is not one of %s", o.Demangle, strings.Join(DemangleStyles(), ", ")))
+	}
 	if len(o.Types) == 0 {
 		errs = append(errs, errors.New("--type must not be empty"))
 	}
@@ -103,6 +150,34 @@ func (o *Options) validateSampling() error {
 		if !slices.Contains(Kinds(), t) {
 			errs = append(errs, fmt.Errorf("--type %q is not one of %s", t, strings.Join(Kinds(), ", ")))
 		}
+	}
+	return errors.Join(errs...)
+}
+
+// DemangleStyles lists how names can be shown.
+func DemangleStyles() []string { return []string{"simple", "full", "none"} }
+
+// Merges lists what stacks can be merged by.
+func Merges() []string { return []string{"process", "thread", "none"} }
+
+func (o *Options) validateView() error {
+	var errs []error
+	for _, e := range []struct{ flag, text string }{{"--include", o.Include}, {"--exclude", o.Exclude}} {
+		if _, err := regexp.Compile(e.text); err != nil {
+			errs = append(errs, fmt.Errorf("%s %q: %w", e.flag, e.text, err))
+		}
+	}
+	if o.KernelOnly && o.UserOnly {
+		errs = append(errs, errors.New("--kernel and --user exclude each other; without them both are recorded"))
+	}
+	if !slices.Contains(Merges(), o.Merge) {
+		errs = append(errs, fmt.Errorf("--merge %q is not one of %s", o.Merge, strings.Join(Merges(), ", ")))
+	}
+	if o.Quiet && o.Verbose {
+		errs = append(errs, errors.New("--quiet and --verbose exclude each other"))
+	}
+	if o.JSON && slices.Contains(o.Outputs, stdoutPath) {
+		errs = append(errs, errors.New("--json and --output - both need standard output; send the profile to a file"))
 	}
 	return errors.Join(errs...)
 }
@@ -162,6 +237,7 @@ const (
 	maxWindow   = 10 * time.Second
 	openWindow  = 5 * time.Second // of a recording whose length is not known
 	windowShare = 10              // so many windows in a short recording
+	seenWindow  = 2 * time.Second // if somebody looks at the progress line
 )
 
 // window is the length of the receiver's windows.
@@ -169,6 +245,9 @@ func (o *Options) window() time.Duration {
 	w := openWindow
 	if !o.untilExit() {
 		w = min(max(o.duration()/windowShare, minWindow), maxWindow)
+	}
+	if o.watched {
+		w = min(w, seenWindow)
 	}
 	return max(w, o.DrainInterval)
 }

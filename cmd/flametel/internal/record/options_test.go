@@ -16,7 +16,7 @@ import (
 
 // valid are the options of the command line without flags.
 func valid() Options {
-	return Options{Frequency: DefaultFrequency, DrainInterval: DefaultDrain, Types: []string{DefaultType}, Layout: DefaultLayout}
+	return Options{Frequency: DefaultFrequency, DrainInterval: DefaultDrain, Types: []string{DefaultType}, Layout: DefaultLayout, Demangle: DefaultDemangle, Merge: DefaultMerge}
 }
 
 func newSettings(t *testing.T) *Settings {
@@ -48,6 +48,19 @@ func TestValidate(t *testing.T) {
 		{"pid", func(o *Options) { o.PIDs = []int{0} }, "--pid must be between 1 and 4194304, got 0"},
 		{"pids and command", func(o *Options) { o.PIDs, o.Command = []int{1}, []string{"x"} }, "--pid and a command exclude each other"},
 		{"too many pids", func(o *Options) { o.PIDs = make([]int, 2000) }, "--pid: at most 1024 processes are possible, got 2000"},
+		{"cgroup", func(o *Options) { o.Cgroups = []string{"/"} }, `--cgroup "/" is not the path of a cgroup, such as /system.slice/nginx.service`},
+		{"container", func(o *Options) { o.Containers = []string{"web"} }, `--container "web" is not 12 to 64 digits of a container ID, as docker ps or crictl ps shows it`},
+		{"container and command", func(o *Options) { o.Containers, o.Command = []string{"0123456789ab"}, []string{"x"} }, "--cgroup, --container and a command exclude each other"},
+		{"all and pids", func(o *Options) { o.All, o.PIDs = true, []int{1} }, "--all and a choice of processes exclude each other"},
+		{"all and command", func(o *Options) { o.All, o.Command = true, []string{"x"} }, "--all and a command exclude each other; in a second shell record the whole host"},
+		{"several kinds of targets", func(o *Options) { o.PIDs, o.Cgroups, o.Containers = []int{1}, []string{"/a"}, []string{"0123456789ab"} }, ""},
+		{"include", func(o *Options) { o.Include = "a(" }, "--include \"a(\": error parsing regexp: missing closing ): `a(`"},
+		{"exclude", func(o *Options) { o.Exclude = "[z-a]" }, "--exclude \"[z-a]\": error parsing regexp: invalid character class range: `z-a`"},
+		{"kernel and user", func(o *Options) { o.KernelOnly, o.UserOnly = true, true }, "--kernel and --user exclude each other; without them both are recorded"},
+		{"merge", func(o *Options) { o.Merge = "host" }, `--merge "host" is not one of process, thread, none`},
+		{"demangle", func(o *Options) { o.Demangle = "short" }, `--demangle "short" is not one of simple, full, none`},
+		{"quiet and verbose", func(o *Options) { o.Quiet, o.Verbose = true, true }, "--quiet and --verbose exclude each other"},
+		{"two things on standard output", func(o *Options) { o.JSON, o.Outputs = true, []string{"-"} }, "--json and --output - both need standard output; send the profile to a file"},
 		{"empty output", func(o *Options) { o.Outputs = []string{""} }, "--output must not be empty; - is standard output"},
 		{"folder", func(o *Options) { o.Outputs = []string{"x/"} }, `--output "x/" is not the name of a file`},
 		{"braces", func(o *Options) { o.Outputs = []string{"x{type}.svg"} }, `--output "x{type}.svg": braces are for the names that a collector makes`},

@@ -144,15 +144,21 @@ func stem(what string) string {
 	return "profile-" + safe
 }
 
+// formatOr is the format of a default name.
+func formatOr(format string) string {
+	if format == "" {
+		return "svg"
+	}
+	return format
+}
+
 // maxSuffix bounds the search for a free name.
 const maxSuffix = 1000
 
 // reserve makes an empty file under a default name in the present folder. If
 // there is such a file, -1, -2 ... comes before the extension.
 func reserve(what string, now time.Time, format string) (output, error) {
-	if format == "" {
-		format = "svg"
-	}
+	format = formatOr(format)
 	base := stem(what) + now.Format("-20060102-150405")
 	for i := range maxSuffix {
 		path := base + extensions[format]
@@ -179,6 +185,25 @@ func (o *output) release() {
 	if st, err := os.Lstat(o.path); err == nil && st.Mode().IsRegular() && st.Size() == 0 {
 		_ = os.Remove(o.path)
 	}
+}
+
+// kind is the format that the output has.
+func (o *output) kind() string {
+	if o.format != "" {
+		return o.format
+	}
+	if by := formatByExtension(o.path); by != "" {
+		return by
+	}
+	return "folded" // standard output, unless said otherwise
+}
+
+// name is what to call the output in a message.
+func (o *output) name() string {
+	if o.path == stdoutPath {
+		return "standard output"
+	}
+	return terminal.Escape(o.path)
 }
 
 // written describes an output after the recording: its name and size.

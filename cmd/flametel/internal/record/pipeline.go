@@ -21,12 +21,14 @@ import (
 
 	"github.com/flametel/flametel/cmd/flametel/internal/tally"
 	"github.com/flametel/flametel/cmd/flametel/internal/version"
+	"github.com/flametel/flametel/exporter/choose"
 )
 
 // pipeline is the receiver, the exporters and what connects them.
 type pipeline struct {
 	receiver  xreceiver.Profiles
 	exporters []xexporter.Profiles
+	choice    *choose.Choice
 	// failed gets the first error after which the receiver gives nothing more.
 	failed chan error
 
@@ -40,9 +42,9 @@ const shutdownTime = 30 * time.Second
 
 // newPipeline makes the components; none of them runs yet.
 func newPipeline(ctx context.Context, s *Settings, o *Options, pids []int, outputs []output) (*pipeline, error) {
-	p := &pipeline{failed: make(chan error, 1), tally: tally.New()}
+	p := &pipeline{choice: o.choice(), failed: make(chan error, 1), tally: tally.New()}
 	telemetry := component.TelemetrySettings{
-		Logger:         newLogger(s.Messages),
+		Logger:         newLogger(s.Messages, o.Verbose),
 		TracerProvider: tracenoop.NewTracerProvider(),
 		MeterProvider:  metricnoop.NewMeterProvider(),
 		Resource:       pcommon.NewResource(),
@@ -50,6 +52,8 @@ func newPipeline(ctx context.Context, s *Settings, o *Options, pids []int, outpu
 	build := component.BuildInfo{Command: "flametel", Description: "flametel record", Version: version.Version}
 	for i := range outputs {
 		cfg := o.exporterConfig(s.Exporter, &outputs[i])
+		// Once for all outputs, and for the summary.
+		cfg.Include, cfg.Exclude, cfg.Frames = "", "", ""
 		if err := cfg.Validate(); err != nil {
 			return nil, err
 		}
@@ -103,10 +107,14 @@ func (p *pipeline) write() error {
 }
 
 // Capabilities of the consumer that the receiver feeds.
-func (*pipeline) Capabilities() consumer.Capabilities { return consumer.Capabilities{} }
+func (*pipeline) Capabilities() consumer.Capabilities {
+	return consumer.Capabilities{MutatesData: true}
+}
 
-// ConsumeProfiles hands profiles to all exporters and adds them to the summary.
+// ConsumeProfiles hands what is chosen of profiles to all exporters and adds it
+// to the summary.
 func (p *pipeline) ConsumeProfiles(ctx context.Context, profiles pprofile.Profiles) error {
+	p.choice.Apply(profiles)
 	profiles.MarkReadOnly()
 	p.mu.Lock()
 	p.tally.Add(profiles)
@@ -118,15 +126,16 @@ func (p *pipeline) ConsumeProfiles(ctx context.Context, profiles pprofile.Profil
 	return errors.Join(errs...)
 }
 
-// counts returns the samples so far and how many of them were lost.
-func (p *pipeline) counts(kind string) (kept, lost int64) {
+// counts returns the samples and distinct stacks so far, and how many samples
+// were lost.
+func (p *pipeline) counts(kind string) (kept, stacks, lost int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	k := p.tally.Kind(kind)
 	if k.Accounting != nil {
 		lost = k.Accounting.Lost
 	}
-	return k.Total, lost
+	return k.Total, int64(k.Stacks()), lost
 }
 
 // GetExtensions makes the pipeline a component.Host without extensions.

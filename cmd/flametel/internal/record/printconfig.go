@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/flametel/flametel/exporter"
+	"github.com/flametel/flametel/exporter/choose"
 	"github.com/flametel/flametel/receiver"
 )
 
@@ -38,11 +39,31 @@ func printReceiver(text *bytes.Buffer, cfg *receiver.Config, command []string) {
 	case len(command) > 0:
 		// A collector starts no commands; it finds those that run.
 		fmt.Fprintf(text, "    targets:\n      executables: [%s]\n", yamlString(glob(filepath.Base(command[0]))))
-	case len(cfg.Targets.PIDs) > 0:
-		pids := strings.Trim(strings.ReplaceAll(fmt.Sprint(cfg.Targets.PIDs), " ", ", "), "[]")
-		fmt.Fprintf(text, "    targets:\n      pids: [%s]\n", pids)
+	case len(cfg.Targets.PIDs)+len(cfg.Targets.Cgroups) > 0:
+		printTargets(text, &cfg.Targets)
 	}
 	fmt.Fprintf(text, "    cpu:\n      frequency: %d # Hz per CPU\n", cfg.CPU.Frequency)
+	if cfg.PerThread {
+		fmt.Fprintf(text, "    per_thread: true\n")
+	}
+	if cfg.Symbols.Demangle != DefaultDemangle || !cfg.Symbols.Inlines {
+		fmt.Fprintf(text, "    symbols:\n      demangle: %s\n      inlines: %t\n", cfg.Symbols.Demangle, cfg.Symbols.Inlines)
+	}
+}
+
+func printTargets(text *bytes.Buffer, targets *receiver.TargetsConfig) {
+	text.WriteString("    targets:\n")
+	if len(targets.PIDs) > 0 {
+		pids := strings.Trim(strings.ReplaceAll(fmt.Sprint(targets.PIDs), " ", ", "), "[]")
+		fmt.Fprintf(text, "      pids: [%s]\n", pids)
+	}
+	if len(targets.Cgroups) > 0 {
+		quoted := make([]string, len(targets.Cgroups))
+		for i, c := range targets.Cgroups {
+			quoted[i] = yamlString(c)
+		}
+		fmt.Fprintf(text, "      cgroups: [%s]\n", strings.Join(quoted, ", "))
+	}
 }
 
 // printExporters returns the names of the exporters.
@@ -70,6 +91,20 @@ func printExporter(text *bytes.Buffer, name string, cfg *exporter.Config) {
 		fmt.Fprintf(text, "    title: %s\n", yamlString(cfg.Title))
 	}
 	fmt.Fprintf(text, "    layout: %s\n    annotations: %t\n", cfg.Layout, cfg.Annotations)
+	for _, e := range []struct{ key, value string }{{"include", cfg.Include}, {"exclude", cfg.Exclude}} {
+		if e.value != "" {
+			fmt.Fprintf(text, "    %s: %s\n", e.key, yamlString(e.value))
+		}
+	}
+	if cfg.Frames != string(choose.All) {
+		fmt.Fprintf(text, "    frames: %s\n", cfg.Frames)
+	}
+	if cfg.Merge != DefaultMerge {
+		fmt.Fprintf(text, "    merge: %s\n", cfg.Merge)
+	}
+	if cfg.Idle {
+		text.WriteString("    idle: true\n")
+	}
 }
 
 // collectorOutputs are the outputs; instead of a default name, a template.
@@ -81,15 +116,12 @@ func (o *Options) collectorOutputs() []output {
 	if len(outputs) > 0 {
 		return outputs
 	}
-	format := o.Format
-	if format == "" {
-		format = "svg"
-	}
+	format := formatOr(o.Format)
 	what := "host"
-	if len(o.Command) > 0 {
-		what = filepath.Base(o.Command[0])
-	} else if len(o.PIDs) > 0 {
-		what = processName(o.PIDs[0])
+	if len(o.PIDs) > 0 {
+		what = o.what(processName(o.PIDs[0]))
+	} else if len(o.Command)+len(o.Cgroups)+len(o.Containers) > 0 {
+		what = o.what("")
 	}
 	return []output{{path: stem(what) + "-{start}" + extensions[format], format: o.Format}}
 }

@@ -35,9 +35,13 @@ func TestPrintConfig(t *testing.T) {
 	full.Title, full.Layout, full.NoAnnotations = "it's: a \"title\" — ü", "icicle", true
 	command := valid()
 	command.Command = []string{"/opt/my[app]*", "-x"}
+	view := valid()
+	view.PIDs, view.Cgroups, view.Containers = []int{1}, []string{"/sys/fs/cgroup/a b.slice/", "x$y"}, []string{"0123456789abcdef"}
+	view.Include, view.Exclude, view.UserOnly, view.Idle = `^"a$`, `b\.c`, true, true
+	view.PerThread, view.NoInlines, view.Demangle = true, true, "full"
 	stdout := valid()
 	stdout.Outputs, stdout.Format = []string{"-"}, "speedscope"
-	for name, o := range map[string]Options{"default": valid(), "full": full, "command": command, "stdout": stdout} {
+	for name, o := range map[string]Options{"default": valid(), "full": full, "command": command, "stdout": stdout, "view": view} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			text := printed(t, o)

@@ -1,19 +1,38 @@
 package record
 
 import (
-	"fmt"
+	"errors"
 	"os"
+	"strings"
+
+	"github.com/flametel/flametel/cmd/flametel/internal/preflight"
+	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
 )
 
-// privilegeText is what the user sees without the privileges to sample: what is
-// missing, which err says, and the command that helps.
-func privilegeText(err error, args []string) error {
-	if os.Geteuid() == 0 {
-		return fmt.Errorf("%w; in a container, start it with: --privileged --pid=host, or --cap-add BPF --cap-add PERFMON --cap-add SYS_PTRACE --pid=host", err)
+// privilegeText is what the user sees without the privileges to sample: what was
+// refused, what is missing, how the host is set and the command that helps.
+func (s *Settings) privilegeText(err error) error {
+	host := preflight.Inspect("/", s.Getenv)
+	refusal := preflight.Refusal{Err: err}
+	var known interface{ Refused() string }
+	if errors.As(err, &known) {
+		refusal.Call = known.Refused()
 	}
 	// Under its full path, as sudo searches other folders than the user's.
-	if self, err := os.Executable(); err == nil {
-		args = append([]string{self}, args[1:]...)
+	args, self := s.Args, s.Args[0]
+	if path, err := os.Executable(); err == nil {
+		self = path
+		args = append([]string{path}, args[1:]...)
 	}
-	return fmt.Errorf("%w; run: sudo %s", err, shellQuote(args))
+	quote := func(argv []string) string { return terminal.Escape(shellQuote(argv)) }
+	return &Refused{strings.Split(host.Advice(refusal, quote([]string{self}), quote(args)), "\n")}
 }
+
+// Refused is an error for lack of privileges, with what helps.
+type Refused struct{ lines []string }
+
+// Error is the whole advice.
+func (r *Refused) Error() string { return strings.Join(r.lines, "\n") }
+
+// Lines are its lines, none of which holds a line break of others' making.
+func (r *Refused) Lines() []string { return r.lines }

@@ -38,12 +38,16 @@ const fastFrequency = 1000
 type progress struct {
 	*recording
 	ticker *time.Ticker // nil if it is not shown
+
+	// When it was shown last, and what CPU time we had used then.
+	shown time.Time
+	used  time.Duration
 }
 
 // startProgress shows progress unless it was not asked for or would be mixed
 // with what a command writes to the same terminal.
 func (r *recording) startProgress() *progress {
-	p := &progress{recording: r}
+	p := &progress{recording: r, shown: r.began, used: ownCPU()}
 	switch {
 	case r.Quiet, r.command != nil && r.Messages.Interactive():
 	case r.Messages.Interactive():
@@ -62,17 +66,25 @@ func (p *progress) tick() <-chan time.Time {
 }
 
 func (p *progress) show() {
-	p.Messages.Progress(p.text(time.Since(p.began)))
+	now, used := time.Now(), ownCPU()
+	own := float64(used-p.used) / float64(max(now.Sub(p.shown), 1))
+	p.shown, p.used = now, used
+	p.Messages.Progress(p.text(now.Sub(p.began), own))
 }
 
-// text is the progress line: time, samples, losses.
-func (p *progress) text(elapsed time.Duration) string {
-	kept, lost := p.pipeline.counts(p.kind())
+// text is the progress line: time, samples, losses, and the part of one CPU that
+// we use ourselves.
+func (p *progress) text(elapsed time.Duration, own float64) string {
+	kept, stacks, lost := p.pipeline.counts(p.kind())
+	counts := "no samples yet"
+	if kept+lost > 0 {
+		counts = fmt.Sprintf("%s, %s, %s lost", counted(kept, "sample", "samples"), counted(stacks, "stack", "stacks"), grouped(lost))
+	}
 	of := ""
 	if d := p.duration(); d > 0 {
 		of = " of " + span(d)
 	}
-	return fmt.Sprintf("%s%s: %s, %s lost", span(elapsed.Round(time.Second)), of, counted(kept, "sample", "samples"), grouped(lost))
+	return fmt.Sprintf("%s%s: %s, own CPU %.1f%%", span(elapsed.Round(time.Second)), of, counts, 100*own)
 }
 
 func (p *progress) stop() {

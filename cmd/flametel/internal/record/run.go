@@ -23,11 +23,14 @@ type recording struct {
 
 	began   time.Time
 	elapsed time.Duration // what the profiler accounts for has the last word
+	ended   outcome
+	phases  []phase
 }
 
 // Run makes a recording and returns the exit code of the program. The error is
 // what the user has to know, if anything went wrong. Options must be valid.
 func Run(ctx context.Context, s *Settings, o *Options) (code int, err error) {
+	o.watched = s.Messages.Interactive() && !o.Quiet
 	r := &recording{Settings: s, Options: o}
 	if err := r.prepare(); err != nil {
 		return r.failed(err)
@@ -53,6 +56,9 @@ func Run(ctx context.Context, s *Settings, o *Options) (code int, err error) {
 // prepare finds what can go wrong before anything is started.
 func (r *recording) prepare() (err error) {
 	if r.process, err = checkProcesses(r.PIDs); err != nil {
+		return err
+	}
+	if err := checkCgroups(r.Cgroups); err != nil {
 		return err
 	}
 	for _, path := range r.Outputs {
@@ -97,7 +103,8 @@ func (r *recording) start(ctx context.Context) (err error) {
 	if r.pipeline, err = newPipeline(ctx, r.Settings, r.Options, pids, r.outputs); err != nil {
 		return err
 	}
-	if err := r.pipeline.start(ctx); err != nil {
+	err = r.during("starting to sample", func() error { return r.pipeline.start(ctx) })
+	if err != nil {
 		return err
 	}
 	r.began = time.Now()
@@ -112,7 +119,7 @@ func (r *recording) failed(err error) (int, error) {
 	case errors.As(err, &notRun):
 		return notRun.Code, err
 	case r.began.IsZero() && r.pipeline != nil && receiver.IsPrivilegeError(err):
-		return CodePrivileges, privilegeText(err, r.Args)
+		return CodePrivileges, r.privilegeText(err)
 	case len(r.Command) > 0:
 		return CodeOurs, err
 	}
@@ -148,6 +155,8 @@ func (r *recording) wait() outcome {
 			return outcome{signal: r.signals.now()}
 		case s := <-r.signals.first:
 			return outcome{signal: s}
+		case <-r.signals.snapshot:
+			r.snapshot()
 		case err := <-r.pipeline.failed:
 			return outcome{err: err}
 		case <-progress.tick():
@@ -159,10 +168,11 @@ func (r *recording) wait() outcome {
 // finish stops sampling, writes the files and says what came of it. What was
 // recorded before a failure is written as well.
 func (r *recording) finish(why outcome) (int, error) {
-	r.elapsed = time.Since(r.began)
-	stopErr := r.pipeline.stop()
-	writeErr := r.pipeline.write()
+	r.elapsed, r.ended = time.Since(r.began), why
+	stopErr := r.during("naming the last samples", r.pipeline.stop)
+	writeErr := r.during("writing "+r.names(), r.pipeline.write)
 	if writeErr == nil {
+		r.giveOutputs()
 		r.summarize(why.signal)
 	}
 	code := r.code(why)
@@ -171,6 +181,12 @@ func (r *recording) finish(why outcome) (int, error) {
 	}
 	if err := errors.Join(why.err, stopErr, writeErr); err != nil {
 		return r.failed(err)
+	}
+	if err := r.printJSON(code); err != nil {
+		return r.failed(err)
+	}
+	if r.Open {
+		r.open()
 	}
 	return code, nil
 }

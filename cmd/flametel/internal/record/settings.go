@@ -38,7 +38,10 @@ type Settings struct {
 
 	Receiver xreceiver.Factory
 	Exporter xexporter.Factory
+	// Flush makes the exporters write what they have so far.
+	Flush func() error
 	// Exit ends the program at once.
-	Exit func(code int)
-	Now  func() time.Time
+	Exit   func(code int)
+	Now    func() time.Time
+	Getenv func(string) string
 }

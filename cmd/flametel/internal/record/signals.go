@@ -12,15 +12,17 @@ import (
 type signals struct {
 	// first gets the first signal that ends the recording.
 	first chan os.Signal
-	done  chan struct{}
-	ended sync.WaitGroup
+	// snapshot gets the wish to write what there is and to go on.
+	snapshot chan struct{}
+	done     chan struct{}
+	ended    sync.WaitGroup
 }
 
-// watchSignals passes every signal on to the command. The first one that ends a
+// watchSignals passes every signal but SIGUSR1 on to the command. The first one that ends a
 // recording is reported, the second ends the program at once, whatever it does
 // at the moment.
 func watchSignals(r *recording) *signals {
-	s := &signals{first: make(chan os.Signal, 1), done: make(chan struct{})}
+	s := &signals{first: make(chan os.Signal, 1), snapshot: make(chan struct{}, 1), done: make(chan struct{})}
 	s.ended.Go(func() {
 		count := 0
 		for {
@@ -28,6 +30,10 @@ func watchSignals(r *recording) *signals {
 			case <-s.done:
 				return
 			case sig := <-r.Signals:
+				if sig == syscall.SIGUSR1 {
+					s.wishSnapshot()
+					continue
+				}
 				r.forward(sig)
 				if !ends(sig) {
 					continue
@@ -42,6 +48,14 @@ func watchSignals(r *recording) *signals {
 		}
 	})
 	return s
+}
+
+// wishSnapshot asks for a snapshot; several wishes that wait are one.
+func (s *signals) wishSnapshot() {
+	select {
+	case s.snapshot <- struct{}{}:
+	default:
+	}
 }
 
 // now returns the signal that ends the recording if it has come, else nil.

@@ -73,6 +73,7 @@ func (r *recording) totals(k *tally.Kind) string {
 	if n := k.Processes(); n > 0 {
 		text += " from " + counted(int64(n), "process", "processes")
 	}
+	text += ", " + counted(int64(k.Stacks()), "stack", "stacks")
 	a := k.Accounting
 	if a == nil {
 		return text
@@ -114,7 +115,8 @@ func losses(a *tally.Accounting) string {
 		n    int64
 		text string
 	}{
-		{a.Idle, "idle"}, {a.Filtered, "of other processes"}, {a.Missed, "never taken"},
+		{a.Idle, "idle"}, {a.Filtered, "of other processes"}, {a.LeftOut, "left out as asked"},
+		{a.TruncatedStacks, "with cut stacks"}, {a.Missed, "never taken"},
 	} {
 		if o.n > 0 {
 			others = append(others, grouped(o.n)+" "+o.text)
@@ -152,6 +154,8 @@ func (r *recording) reason(a *tally.Accounting) string {
 		return "none was taken in this time"
 	case a.Lost > 0:
 		return "what was taken was lost"
+	case a.LeftOut > 0:
+		return fmt.Sprintf("none of %s has a frame that you asked for", counted(a.LeftOut, "sample", "samples"))
 	case a.Filtered > 0:
 		return "what you record did not use a CPU"
 	}

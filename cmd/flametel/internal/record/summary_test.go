@@ -184,7 +184,7 @@ func TestProgressText(t *testing.T) {
 		Accounting: fakereceiver.Accounting{"samples.taken": 1236, "samples.lost": 2},
 	})
 	p := &progress{recording: r}
-	assert.Equal(t, "3 s of 30 s: 1,234 samples, 2 lost", p.text(3200*time.Millisecond))
+	assert.Equal(t, "3 s of 30 s: 1,234 samples, 1 stack, 2 lost, own CPU 0.3%", p.text(3200*time.Millisecond, 0.0031))
 	r.Command = []string{"make"}
-	assert.Equal(t, "1m15s: 1,234 samples, 2 lost", p.text(75*time.Second), "no length is known")
+	assert.Equal(t, "1m15s: 1,234 samples, 1 stack, 2 lost, own CPU 0.0%", p.text(75*time.Second, 0), "no length is known")
 }

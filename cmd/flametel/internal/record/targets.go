@@ -51,6 +51,20 @@ func checkProcess(pid int) error {
 	return nil
 }
 
+// checkCgroups returns an error if one of the cgroups does not exist. Without
+// the unified tree they have several places, and we cannot tell.
+func checkCgroups(list []string) error {
+	if _, err := os.Stat(cgroupRoot + "/cgroup.controllers"); err != nil {
+		return nil
+	}
+	for _, c := range list {
+		if _, err := os.Stat(filepath.Join(cgroupRoot, cgroupPath(c))); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("cgroup %s does not exist; systemd-cgls and %s show those that do", cgroupPath(c), cgroupRoot)
+		}
+	}
+	return nil
+}
+
 // processName is the name of a process, at most 15 bytes of it.
 func processName(pid int) string {
 	comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
@@ -67,6 +81,10 @@ func (o *Options) what(process string) string {
 		return filepath.Base(o.Command[0])
 	case len(o.PIDs) > 0:
 		return process
+	case len(o.Cgroups) > 0:
+		return strings.TrimSuffix(filepath.Base(cgroupPath(o.Cgroups[0])), ".service")
+	case len(o.Containers) > 0:
+		return o.Containers[0][:minContainerID]
 	}
 	host, err := os.Hostname()
 	if err != nil {
@@ -83,10 +101,27 @@ func (o *Options) subject(process string) string {
 	switch {
 	case len(o.Command) > 0:
 		return terminal.Clip(shellQuote(o.Command), maxName) + " and its children"
-	case len(o.PIDs) == 1:
+	case len(o.PIDs) == 1 && len(o.Cgroups)+len(o.Containers) == 0:
 		return fmt.Sprintf("process %d (%s) and its children", o.PIDs[0], terminal.Clip(process, maxName))
-	case len(o.PIDs) > 1:
+	case len(o.PIDs) > 1 && len(o.Cgroups)+len(o.Containers) == 0:
 		return fmt.Sprintf("%d processes and their children", len(o.PIDs))
+	}
+	var parts []string
+	if n := len(o.PIDs); n > 0 {
+		parts = append(parts, counted(int64(n), "process", "processes"))
+	}
+	if n := len(o.Cgroups); n == 1 {
+		parts = append(parts, "cgroup "+terminal.Clip(cgroupPath(o.Cgroups[0]), maxName))
+	} else if n > 1 {
+		parts = append(parts, fmt.Sprintf("%d cgroups", n))
+	}
+	if n := len(o.Containers); n == 1 {
+		parts = append(parts, "container "+o.Containers[0][:minContainerID])
+	} else if n > 1 {
+		parts = append(parts, fmt.Sprintf("%d containers", n))
+	}
+	if len(parts) > 0 {
+		return strings.Join(parts, ", ")
 	}
 	return "the whole host"
 }

@@ -67,6 +67,9 @@ func span(d time.Duration) string {
 	return text
 }
 
+// milliseconds writes how long something short took.
+func milliseconds(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
+
 // seconds writes how long something took.
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 

@@ -18,6 +18,10 @@ type Accounting struct {
 	// Missed counts the ticks of busy CPUs that never came: samples that were
 	// not even taken.
 	Missed int64
+	// LeftOut are those of Kept that were removed afterwards, as the user asked.
+	LeftOut int64
+	// TruncatedStacks counts samples whose stack was cut.
+	TruncatedStacks int64
 	// Frames and UnknownFrames count each frame once for each sample.
 	Frames, UnknownFrames int64
 	// Asked and Achieved are in hertz per CPU.
@@ -68,7 +72,7 @@ func (a *Accounting) LostBy() []Loss {
 const prefixLost = "flametel.samples.lost."
 
 // account adds the attributes of one accounting profile.
-func (k *Kind) account(d dictionary, prof pprofile.Profile) {
+func (k *Kind) account(d *dictionary, prof pprofile.Profile) {
 	if k.Accounting == nil {
 		k.Accounting = &Accounting{lostBy: map[string]int64{}}
 	}
@@ -76,8 +80,10 @@ func (k *Kind) account(d dictionary, prof pprofile.Profile) {
 	counters := map[string]*int64{
 		"flametel.samples.taken": &a.Taken, "flametel.samples.kept": &a.Kept,
 		"flametel.samples.idle": &a.Idle, "flametel.samples.filtered": &a.Filtered,
-		"flametel.samples.missed": &a.Missed,
-		"flametel.samples.lost":   &a.Lost, "flametel.frames.total": &a.Frames,
+		"flametel.samples.missed":   &a.Missed,
+		"flametel.samples.left_out": &a.LeftOut,
+		"flametel.stacks.truncated": &a.TruncatedStacks,
+		"flametel.samples.lost":     &a.Lost, "flametel.frames.total": &a.Frames,
 		"flametel.frames.unknown": &a.UnknownFrames,
 	}
 	a.cover(prof.Time().AsTime(), time.Duration(prof.DurationNano()))

@@ -14,9 +14,58 @@ import (
 // the zero value, as for every reader of profiles.
 type dictionary struct {
 	pprofile.ProfilesDictionary
+	hashes []uint64 // of locations, 0 until needed
 }
 
-func (d dictionary) str(i int32) string {
+func newDictionary(d pprofile.ProfilesDictionary) *dictionary {
+	return &dictionary{d, make([]uint64, d.LocationTable().Len())}
+}
+
+// identity is a number that, as good as always, is the same only for the same
+// stack of the same process, whatever message it stands in.
+func (d *dictionary) identity(stack int32, process pcommon.Value) uint64 {
+	h := uint64(offset64)
+	if process != (pcommon.Value{}) {
+		h = mix(h, uint64(process.Int()))
+	}
+	if table := d.StackTable(); stack <= 0 || int(stack) >= table.Len() {
+		return h
+	}
+	for _, i := range d.StackTable().At(int(stack)).LocationIndices().All() {
+		h = mix(h, d.locationHash(i))
+	}
+	return h
+}
+
+func (d *dictionary) locationHash(i int32) uint64 {
+	if i <= 0 || int(i) >= len(d.hashes) {
+		return 0
+	}
+	if d.hashes[i] == 0 {
+		loc := d.LocationTable().At(int(i))
+		h := mix(offset64, loc.Address())
+		for _, text := range []string{d.file(loc), d.functionName(loc)} {
+			for _, b := range []byte(text) {
+				h = mix(h, uint64(b))
+			}
+		}
+		d.hashes[i] = h | 1
+	}
+	return d.hashes[i]
+}
+
+// The constants of FNV-1a.
+const (
+	offset64 = 14695981039346656037
+	prime64  = 1099511628211
+)
+
+func mix(h, v uint64) uint64 {
+	h = (h ^ v) * prime64
+	return h ^ h>>32
+}
+
+func (d *dictionary) str(i int32) string {
 	if t := d.StringTable(); i > 0 && int(i) < t.Len() {
 		return t.At(int(i))
 	}
@@ -24,7 +73,7 @@ func (d dictionary) str(i int32) string {
 }
 
 // kindName is the short name of what was sampled, as callgraph.Graph.Name.
-func (d dictionary) kindName(prof pprofile.Profile) string {
+func (d *dictionary) kindName(prof pprofile.Profile) string {
 	name := d.str(prof.SampleType().TypeStrindex())
 	if period := d.str(prof.PeriodType().TypeStrindex()); name == "samples" && period != "" {
 		return period
@@ -33,7 +82,7 @@ func (d dictionary) kindName(prof pprofile.Profile) string {
 }
 
 // attributes calls yield for each attribute.
-func (d dictionary) attributes(indices pcommon.Int32Slice, yield func(key string, v pcommon.Value)) {
+func (d *dictionary) attributes(indices pcommon.Int32Slice, yield func(key string, v pcommon.Value)) {
 	table := d.AttributeTable()
 	for _, i := range indices.All() {
 		if i > 0 && int(i) < table.Len() {
@@ -44,7 +93,7 @@ func (d dictionary) attributes(indices pcommon.Int32Slice, yield func(key string
 }
 
 // leaf returns the function in which a stack ends.
-func (d dictionary) leaf(stack int32) Function {
+func (d *dictionary) leaf(stack int32) Function {
 	unknown := Function{callgraph.NameUnknown, callgraph.Unknown}
 	if table := d.StackTable(); stack <= 0 || int(stack) >= table.Len() {
 		return unknown
@@ -61,7 +110,7 @@ func (d dictionary) leaf(stack int32) Function {
 }
 
 // unknown calls yield with the module of each frame of a stack that has no name.
-func (d dictionary) unknown(stack int32, yield func(module string)) {
+func (d *dictionary) unknown(stack int32, yield func(module string)) {
 	if table := d.StackTable(); stack <= 0 || int(stack) >= table.Len() {
 		return
 	}
@@ -83,7 +132,7 @@ func (d dictionary) unknown(stack int32, yield func(module string)) {
 }
 
 // function returns the innermost function of a location.
-func (d dictionary) function(loc pprofile.Location) Function {
+func (d *dictionary) function(loc pprofile.Location) Function {
 	f := Function{d.functionName(loc), d.kind(loc)}
 	switch {
 	case f.Name == "" && f.Kind == callgraph.Kernel:
@@ -96,7 +145,7 @@ func (d dictionary) function(loc pprofile.Location) Function {
 	return f
 }
 
-func (d dictionary) functionName(loc pprofile.Location) string {
+func (d *dictionary) functionName(loc pprofile.Location) string {
 	if loc.Lines().Len() == 0 {
 		return ""
 	}
@@ -112,7 +161,7 @@ func (d dictionary) functionName(loc pprofile.Location) string {
 }
 
 // file is the name of the file that a location is in, "" if there is none.
-func (d dictionary) file(loc pprofile.Location) string {
+func (d *dictionary) file(loc pprofile.Location) string {
 	i := loc.MappingIndex()
 	if table := d.MappingTable(); i <= 0 || int(i) >= table.Len() {
 		return ""
@@ -121,7 +170,7 @@ func (d dictionary) file(loc pprofile.Location) string {
 }
 
 // module stands for all code of a file that has no name.
-func (d dictionary) module(loc pprofile.Location) string {
+func (d *dictionary) module(loc pprofile.Location) string {
 	base := path.Base(d.file(loc))
 	switch {
 	case base == "." || base == "/":
@@ -133,7 +182,7 @@ func (d dictionary) module(loc pprofile.Location) string {
 }
 
 // kind derives the kind of a frame as the outputs do.
-func (d dictionary) kind(loc pprofile.Location) callgraph.Kind {
+func (d *dictionary) kind(loc pprofile.Location) callgraph.Kind {
 	frameType := ""
 	d.attributes(loc.AttributeIndices(), func(key string, v pcommon.Value) {
 		if key == "profile.frame.type" {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/flametel/flametel/exporter/callgraph"
@@ -17,6 +18,7 @@ const (
 	maxFunctions = 1 << 16
 	maxProcesses = 1 << 17
 	maxKinds     = 64
+	maxStacks    = 1 << 20
 )
 
 // Function is where samples ended. Code without a name is one Function for each
@@ -50,6 +52,7 @@ type Kind struct {
 	unknown   map[string]*int64 // frames without a name, by module
 	other     int64             // of functions beyond maxFunctions
 	processes map[int64]struct{}
+	stacks    map[uint64]struct{} // hashes
 }
 
 // New returns an empty Tally.
@@ -60,7 +63,7 @@ func (t *Tally) Kind(name string) *Kind {
 	if k := t.kinds[name]; k != nil {
 		return k
 	}
-	k := &Kind{self: map[Function]*int64{}, unknown: map[string]*int64{}, processes: map[int64]struct{}{}}
+	k := &Kind{self: map[Function]*int64{}, unknown: map[string]*int64{}, processes: map[int64]struct{}{}, stacks: map[uint64]struct{}{}}
 	if len(t.kinds) < maxKinds {
 		t.kinds[name] = k
 	}
@@ -69,6 +72,10 @@ func (t *Tally) Kind(name string) *Kind {
 
 // Processes is the number of processes that have samples, counted up to 131,072.
 func (k *Kind) Processes() int { return len(k.processes) }
+
+// Stacks is the number of distinct stacks of distinct processes, counted up to
+// 1,048,576.
+func (k *Kind) Stacks() int { return len(k.stacks) }
 
 // Top returns the n functions in which most samples ended, largest first; of
 // equal ones, in the order of their names.
@@ -129,7 +136,7 @@ func (k *Kind) counter(f Function) *int64 {
 
 // Add adds all profiles. It only reads them and keeps no reference to them.
 func (t *Tally) Add(p pprofile.Profiles) {
-	d := dictionary{p.Dictionary()}
+	d := newDictionary(p.Dictionary())
 	for _, rp := range p.ResourceProfiles().All() {
 		attrs := rp.Resource().Attributes()
 		pid, hasPID := attrs.Get("process.pid")
@@ -141,7 +148,7 @@ func (t *Tally) Add(p pprofile.Profiles) {
 					k.account(d, prof)
 					continue
 				}
-				k.add(d, prof)
+				k.add(d, prof, pid)
 				if hasPID && prof.Samples().Len() > 0 && len(k.processes) < maxProcesses {
 					k.processes[pid.Int()] = struct{}{}
 				}
@@ -150,7 +157,7 @@ func (t *Tally) Add(p pprofile.Profiles) {
 	}
 }
 
-func (k *Kind) add(d dictionary, prof pprofile.Profile) {
+func (k *Kind) add(d *dictionary, prof pprofile.Profile, pid pcommon.Value) {
 	counters := map[int32]*int64{}  // by stack, so that a name is made once
 	unknown := map[int32][]*int64{} // the same
 	for _, s := range prof.Samples().All() {
@@ -161,6 +168,9 @@ func (k *Kind) add(d dictionary, prof pprofile.Profile) {
 		stack := s.StackIndex()
 		if counters[stack] == nil {
 			counters[stack] = k.counter(d.leaf(stack))
+			if len(k.stacks) < maxStacks {
+				k.stacks[d.identity(stack, pid)] = struct{}{}
+			}
 			d.unknown(stack, func(module string) {
 				if n := k.unknownCounter(module); n != nil {
 					unknown[stack] = append(unknown[stack], n)

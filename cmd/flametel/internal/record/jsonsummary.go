@@ -1,0 +1,161 @@
+package record
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/flametel/flametel/cmd/flametel/internal/version"
+)
+
+// Report is the summary of a recording for programs. Fields may be added; those
+// that are here keep their meaning. All counts are samples unless they say
+// otherwise.
+type Report struct {
+	Version string   `json:"version"` // of flametel
+	Command []string `json:"command"` // the command line
+	// Ended says why the recording ended: time, command, signal or error.
+	Ended    string   `json:"ended"`
+	Signal   string   `json:"signal,omitempty"`
+	ExitCode int      `json:"exit_code"`
+	Outputs  []Output `json:"outputs"`
+	// Seconds is the time that the samples cover, Phases what else took time.
+	Seconds float64   `json:"seconds"`
+	Phases  []Seconds `json:"phases"`
+	// OwnCPUSeconds is the CPU time that flametel used.
+	OwnCPUSeconds float64 `json:"own_cpu_seconds"`
+
+	Type      string `json:"type"`
+	Samples   int64  `json:"samples"` // in the outputs
+	Stacks    int    `json:"stacks"`
+	Processes int    `json:"processes"`
+	// Accounting is what the profiler says; nil if it says nothing.
+	Accounting *Accounting `json:"accounting,omitempty"`
+	Top        []Function  `json:"top"`
+	// Unknown are the files with the most frames that have no name.
+	Unknown []Module `json:"unknown"`
+}
+
+// Output is a file that was written.
+type Output struct {
+	Path   string `json:"path"`
+	Format string `json:"format"`
+	Bytes  int64  `json:"bytes"` // 0 if it is not a file
+}
+
+// Seconds is how long a part of the work took.
+type Seconds struct {
+	Phase   string  `json:"phase"`
+	Seconds float64 `json:"seconds"`
+}
+
+// Accounting says what became of the samples: Taken = Kept + Idle + Filtered +
+// Lost, and Kept holds LeftOut.
+type Accounting struct {
+	Taken    int64            `json:"taken"`
+	Kept     int64            `json:"kept"`
+	LeftOut  int64            `json:"left_out"` // by --include, --exclude, --kernel, --user
+	Idle     int64            `json:"idle"`
+	Filtered int64            `json:"filtered"`
+	Lost     int64            `json:"lost"`
+	LostBy   map[string]int64 `json:"lost_by"`
+	Missed   int64            `json:"missed"` // never taken
+
+	Frames          int64   `json:"frames"` // each once for every sample
+	UnknownFrames   int64   `json:"unknown_frames"`
+	TruncatedStacks int64   `json:"truncated_stacks"`
+	HertzAsked      float64 `json:"hertz_asked"`    // per CPU
+	HertzAchieved   float64 `json:"hertz_achieved"` // per CPU
+	CPUs            int64   `json:"cpus"`
+}
+
+// Function is where samples ended.
+type Function struct {
+	Name    string  `json:"name"`
+	Kind    string  `json:"kind"`
+	Self    int64   `json:"self"`
+	Percent float64 `json:"percent"`
+}
+
+// Module is a file with the number of its frames that have no name.
+type Module struct {
+	Name   string `json:"name"`
+	Frames int64  `json:"frames"`
+}
+
+// jsonFunctions is how many functions and modules the report names.
+const jsonFunctions = 20
+
+// printJSON writes the report on a line of standard output, if it is asked for.
+func (r *recording) printJSON(code int) error {
+	if !r.JSON {
+		return nil
+	}
+	enc := json.NewEncoder(r.Stdout)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(r.report(code))
+}
+
+func (r *recording) report(code int) *Report {
+	k := r.pipeline.tally.Kind(r.kind())
+	rep := &Report{
+		Version: version.Version, Command: valid8(r.Args), ExitCode: code, Ended: "time",
+		Outputs: []Output{}, Phases: []Seconds{}, Top: []Function{}, Unknown: []Module{},
+		Seconds: r.covered(k).Seconds(), OwnCPUSeconds: ownCPU().Seconds(),
+		Type: r.kind(), Samples: k.Total, Stacks: k.Stacks(), Processes: k.Processes(),
+	}
+	switch {
+	case r.ended.err != nil:
+		rep.Ended = "error"
+	case r.ended.signal != nil:
+		rep.Ended = "signal"
+		if s, ok := r.ended.signal.(syscall.Signal); ok {
+			rep.Signal = s.String()
+		}
+	case r.command != nil && r.untilExit():
+		rep.Ended = "command"
+	}
+	for i := range r.outputs {
+		o := &r.outputs[i]
+		out := Output{Path: strings.ToValidUTF8(o.path, "\ufffd"), Format: o.kind()}
+		if st, err := os.Stat(o.path); err == nil && st.Mode().IsRegular() && o.path != stdoutPath {
+			out.Bytes = st.Size()
+		}
+		if abs, err := filepath.Abs(o.path); err == nil && o.path != stdoutPath {
+			out.Path = strings.ToValidUTF8(abs, "\ufffd")
+		}
+		rep.Outputs = append(rep.Outputs, out)
+	}
+	for _, p := range r.phases {
+		rep.Phases = append(rep.Phases, Seconds{p.what, p.took.Round(time.Microsecond).Seconds()})
+	}
+	for _, s := range k.Top(jsonFunctions) {
+		rep.Top = append(rep.Top, Function{s.Name, s.Kind.String(), s.Self, 100 * float64(s.Self) / float64(k.Total)})
+	}
+	for _, m := range k.Unknown(jsonFunctions) {
+		rep.Unknown = append(rep.Unknown, Module{m.Name, m.Frames})
+	}
+	if a := k.Accounting; a != nil {
+		rep.Accounting = &Accounting{
+			Taken: a.Taken, Kept: a.Kept, LeftOut: a.LeftOut, Idle: a.Idle, Filtered: a.Filtered, Lost: a.Lost,
+			LostBy: map[string]int64{}, Missed: a.Missed, Frames: a.Frames, UnknownFrames: a.UnknownFrames,
+			TruncatedStacks: a.TruncatedStacks, HertzAsked: a.Asked, HertzAchieved: a.Achieved, CPUs: a.CPUs,
+		}
+		for _, l := range a.LostBy() {
+			rep.Accounting.LostBy[l.Cause] = l.Count
+		}
+	}
+	return rep
+}
+
+// valid8 makes strings valid UTF-8, as JSON has to be.
+func valid8(list []string) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = strings.ToValidUTF8(s, "\ufffd")
+	}
+	return out
+}
