@@ -31,6 +31,7 @@ func TestLoadConfig(t *testing.T) {
 		Window:        10 * time.Second,
 		DrainInterval: time.Second,
 		CPU:           CPUConfig{Frequency: 99},
+		Unwind: UnwindConfig{Tables: true, MaxTableMiB: 32},
 		Symbols: SymbolsConfig{
 			Demangle: "simple", Inlines: true, DebugDirs: []string{"/usr/lib/debug"},
 			DebuginfodCache: "/var/cache/flametel/debuginfod", MaxCacheMiB: 128,
@@ -51,6 +52,7 @@ func TestLoadConfig(t *testing.T) {
 				Cgroups:     []string{"/system.slice", "0123456789ab"},
 			},
 			CPU: CPUConfig{Frequency: 199},
+			Unwind: UnwindConfig{MaxTableMiB: 64},
 			Symbols: SymbolsConfig{
 				Demangle: "full", DebugDirs: []string{"/opt/debug"},
 				DebuginfodURLs:  []string{"https://debuginfod.example.org", "http://127.0.0.1:8002/x"},
@@ -134,6 +136,7 @@ func TestValidateBounds(t *testing.T) {
 		{"too many targets", func(c *Config) { c.Targets.PIDs = make([]int, 1025) }, "targets::pids: at most 1024 entries are possible, got 1025"},
 		{"full container ID", func(c *Config) { c.Targets.Cgroups = []string{strings.Repeat("0f", 32)} }, ""},
 		{"too long container ID", func(c *Config) { c.Targets.Cgroups = []string{strings.Repeat("0f", 33)} }, "targets::cgroups::0: must be a path that begins with a slash, or 12 to 64 lower-case hexadecimal digits of a container ID, got \"" + strings.Repeat("0f", 33) + `"`},
+		{"no table memory", func(c *Config) { c.Unwind.MaxTableMiB = 0 }, "unwind::max_table_mib: must be between 1 and 128, got 0"},
 		{"no cache without servers", func(c *Config) { c.Symbols.DebuginfodCache = "" }, ""},
 		{"no cache", func(c *Config) {
 			c.Symbols.DebuginfodURLs, c.Symbols.DebuginfodCache = []string{"http://[::1]:8002"}, ""
@@ -161,7 +164,7 @@ func TestReadmeListsKeys(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	keys := configKeys(reflect.TypeFor[Config](), "")
-	assert.Len(t, keys, 15)
+	assert.Len(t, keys, 17)
 	for _, key := range keys {
 		assert.Contains(t, string(readme), "\n| `"+key+"` |")
 	}

@@ -33,6 +33,14 @@ func (r *run) drain(w *window.Window) {
 	}
 	r.telemetry.EbpfProfilerProcessesTracked.Record(r.ctx, int64(stats.Processes))
 	r.telemetry.EbpfProfilerEventsLost.Add(r.ctx, int64(stats.EventsLost))
+	r.telemetry.EbpfProfilerUnwindFiles.Record(r.ctx, int64(stats.UnwindFiles))
+	r.telemetry.EbpfProfilerUnwindFilesEvicted.Add(r.ctx, int64(stats.UnwindEvicted))
+	if r.news("unwind", stats.UnwindEvicted > 0) {
+		r.set.Logger.Warn("Not all unwind tables fit: stacks of code without frame pointers may be cut. Set unwind::max_table_mib higher.")
+	}
+	for name, fill := range stats.UnwindUsage {
+		r.mapUsage[name] = max(r.mapUsage[name], fill)
+	}
 	for name, fill := range stats.MapUsage {
 		r.mapUsage[name] = max(r.mapUsage[name], fill)
 		if r.news("map "+name, fill >= mapWarning) {

@@ -42,6 +42,13 @@ type drainStats struct {
 	// EventsLost counts process events that the kernel dropped since the last
 	// drain.
 	EventsLost uint64
+	// UnwindFiles is how many files have their unwind table loaded, and
+	// UnwindEvicted how many had to give way, or found no room, since the last
+	// drain.
+	UnwindFiles   int
+	UnwindEvicted uint64
+	// UnwindUsage is the fill of the pools of unwind tables, from 0 to 1.
+	UnwindUsage map[string]float64
 	// MapUsage is the fill of each kernel map when it was emptied, from 0 to 1.
 	MapUsage map[string]float64
 }

@@ -36,6 +36,10 @@ func recordTally(ctx context.Context, b *metadata.TelemetryBuilder, t *window.Ta
 	b.EbpfProfilerSamplesMissed.Add(ctx, int64(t.Missed), with)
 	b.EbpfProfilerStacksTruncated.Add(ctx, int64(t.Truncated), with)
 	b.EbpfProfilerFramesNamed.Add(ctx, int64(t.FramesNamed), with)
+	b.EbpfProfilerStacksComplete.Add(ctx, int64(t.Complete), with)
+	for reason, n := range t.Incomplete {
+		b.EbpfProfilerStacksIncomplete.Add(ctx, int64(n), metric.WithAttributeSet(attribute.NewSet(kind, attrReason.String(reason))))
+	}
 	for cause, n := range t.Lost {
 		b.EbpfProfilerSamplesLost.Add(ctx, int64(n), metric.WithAttributeSet(attribute.NewSet(kind, attrCause.String(cause))))
 	}

@@ -1,7 +1,6 @@
 package receiver
 
 import (
-	"errors"
 	"sync"
 
 	"go.uber.org/zap"
@@ -17,6 +16,7 @@ type unwinding struct {
 	log     *zap.Logger
 	tables  *bpf.Tables // nil if there are none
 	manager *unwindtable.Manager
+	evicted uint64 // up to the last drain
 }
 
 // averageRows is how many rows a mapping has at least, as a rule: it sizes the
@@ -69,12 +69,9 @@ func (u *unwinding) follow(background *sync.WaitGroup, stop <-chan struct{}) {
 		}
 	})
 	background.Go(func() {
-		said := false
+		var once sync.Once
 		u.manager.Run(stop, func(err error) {
-			if !said {
-				u.log.Error("Unwind tables could not be brought up to date.", zap.Error(err))
-			}
-			said = true
+			once.Do(func() { u.log.Error("Unwind tables could not be brought up to date.", zap.Error(err)) })
 		})
 	})
 }
@@ -86,14 +83,19 @@ func (u *unwinding) changed() {
 	}
 }
 
-// use adds how full the pools are.
-func (u *unwinding) use(usage map[string]float64) {
+// account adds what there is to say of the tables to the facts of a drain.
+func (u *unwinding) account(stats *drainStats) {
 	if u.manager == nil {
 		return
 	}
 	s := u.manager.Stats()
-	usage["unwind.rows"] = float64(s.Rows) / float64(s.RowsMax)
-	usage["unwind.mappings"] = float64(s.Mappings) / float64(s.MappingsMax)
+	evicted := s.Evicted + s.Refused + s.MappingsRefused
+	stats.UnwindFiles = s.Files
+	stats.UnwindEvicted, u.evicted = evicted-u.evicted, evicted
+	stats.UnwindUsage = map[string]float64{
+		"unwind.rows":     float64(s.Rows) / float64(s.RowsMax),
+		"unwind.mappings": float64(s.Mappings) / float64(s.MappingsMax),
+	}
 }
 
 // close ends Listen and releases the tables; what the kernel's programs hold of
@@ -102,5 +104,5 @@ func (u *unwinding) close() error {
 	if u.tables == nil {
 		return nil
 	}
-	return errors.Join(u.tables.Close())
+	return u.tables.Close()
 }

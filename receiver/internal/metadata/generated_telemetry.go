@@ -39,7 +39,11 @@ type TelemetryBuilder struct {
 	EbpfProfilerSamplesMissed      metric.Int64Counter
 	EbpfProfilerSamplesTaken       metric.Int64Counter
 	EbpfProfilerSamplesUndelivered metric.Int64Counter
+	EbpfProfilerStacksComplete     metric.Int64Counter
+	EbpfProfilerStacksIncomplete   metric.Int64Counter
 	EbpfProfilerStacksTruncated    metric.Int64Counter
+	EbpfProfilerUnwindFiles        metric.Int64Gauge
+	EbpfProfilerUnwindFilesEvicted metric.Int64Counter
 	EbpfProfilerWindowDuration     metric.Float64Histogram
 }
 
@@ -151,10 +155,34 @@ func NewTelemetryBuilder(settings component.TelemetrySettings, options ...Teleme
 		metric.WithUnit("{sample}"),
 	)
 	errs = errors.Join(errs, err)
+	builder.EbpfProfilerStacksComplete, err = builder.meter.Int64Counter(
+		"otelcol_ebpf_profiler_stacks_complete",
+		metric.WithDescription("Kept samples whose stack of user code reaches the start of the thread. [Alpha]"),
+		metric.WithUnit("{sample}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.EbpfProfilerStacksIncomplete, err = builder.meter.Int64Counter(
+		"otelcol_ebpf_profiler_stacks_incomplete",
+		metric.WithDescription("Kept samples whose stack of user code breaks off, by reason. [Alpha]"),
+		metric.WithUnit("{sample}"),
+	)
+	errs = errors.Join(errs, err)
 	builder.EbpfProfilerStacksTruncated, err = builder.meter.Int64Counter(
 		"otelcol_ebpf_profiler_stacks_truncated",
-		metric.WithDescription("Kept samples whose stack was cut at a limit. Each ends in a [truncated] frame. [Alpha]"),
+		metric.WithDescription("Kept samples whose stack was cut at a limit or broke off. Each ends in a [truncated] frame. [Alpha]"),
 		metric.WithUnit("{sample}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.EbpfProfilerUnwindFiles, err = builder.meter.Int64Gauge(
+		"otelcol_ebpf_profiler_unwind_files",
+		metric.WithDescription("Files whose unwind table is loaded at present. [Alpha]"),
+		metric.WithUnit("{file}"),
+	)
+	errs = errors.Join(errs, err)
+	builder.EbpfProfilerUnwindFilesEvicted, err = builder.meter.Int64Counter(
+		"otelcol_ebpf_profiler_unwind_files_evicted",
+		metric.WithDescription("Unwind tables that gave way to others, or found no room, because the pool was full. [Alpha]"),
+		metric.WithUnit("{file}"),
 	)
 	errs = errors.Join(errs, err)
 	builder.EbpfProfilerWindowDuration, err = builder.meter.Float64Histogram(

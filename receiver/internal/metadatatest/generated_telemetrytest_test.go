@@ -32,7 +32,11 @@ func TestSetupTelemetry(t *testing.T) {
 	tb.EbpfProfilerSamplesMissed.Add(context.Background(), 1)
 	tb.EbpfProfilerSamplesTaken.Add(context.Background(), 1)
 	tb.EbpfProfilerSamplesUndelivered.Add(context.Background(), 1)
+	tb.EbpfProfilerStacksComplete.Add(context.Background(), 1)
+	tb.EbpfProfilerStacksIncomplete.Add(context.Background(), 1)
 	tb.EbpfProfilerStacksTruncated.Add(context.Background(), 1)
+	tb.EbpfProfilerUnwindFiles.Record(context.Background(), 1)
+	tb.EbpfProfilerUnwindFilesEvicted.Add(context.Background(), 1)
 	tb.EbpfProfilerWindowDuration.Record(context.Background(), 1)
 	AssertEqualEbpfProfilerDrainDuration(t, testTel,
 		[]metricdata.HistogramDataPoint[float64]{{}}, metricdatatest.IgnoreValue(),
@@ -73,7 +77,19 @@ func TestSetupTelemetry(t *testing.T) {
 	AssertEqualEbpfProfilerSamplesUndelivered(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
+	AssertEqualEbpfProfilerStacksComplete(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualEbpfProfilerStacksIncomplete(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
 	AssertEqualEbpfProfilerStacksTruncated(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualEbpfProfilerUnwindFiles(t, testTel,
+		[]metricdata.DataPoint[int64]{{Value: 1}},
+		metricdatatest.IgnoreTimestamp())
+	AssertEqualEbpfProfilerUnwindFilesEvicted(t, testTel,
 		[]metricdata.DataPoint[int64]{{Value: 1}},
 		metricdatatest.IgnoreTimestamp())
 	AssertEqualEbpfProfilerWindowDuration(t, testTel,

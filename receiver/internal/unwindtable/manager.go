@@ -66,6 +66,8 @@ type Manager struct {
 	missed   []*symbolize.Object
 	wake     chan struct{}
 	pressure atomic.Bool // the pool of rows is nearly full
+	// wakeLarge wakes the second queue.
+	wakeLarge chan struct{}
 
 	state    sync.Mutex // guards what follows; held for moments only
 	spaces   map[uint32]*space
@@ -76,6 +78,7 @@ type Manager struct {
 	rows     extents
 	mappings extents
 	retired  []retired
+	large    []*file // of the second queue
 	stats    Stats
 }
 
@@ -98,15 +101,16 @@ type Stats struct {
 // New returns a Manager that does nothing before Run.
 func New(opts Options) *Manager {
 	return &Manager{
-		opts:     opts,
-		seed:     maphash.MakeSeed(),
-		wake:     make(chan struct{}, 1),
-		spaces:   make(map[uint32]*space),
-		files:    make(map[*symbolize.Object]*file),
-		tables:   make(map[uint64]*table),
-		lists:    make(map[uint64]*list),
-		rows:     newExtents(opts.Kernel.Rows()),
-		mappings: newExtents(opts.Kernel.Mappings()),
+		opts:      opts,
+		seed:      maphash.MakeSeed(),
+		wake:      make(chan struct{}, 1),
+		wakeLarge: make(chan struct{}, 1),
+		spaces:    make(map[uint32]*space),
+		files:     make(map[*symbolize.Object]*file),
+		tables:    make(map[uint64]*table),
+		lists:     make(map[uint64]*list),
+		rows:      newExtents(opts.Kernel.Rows()),
+		mappings:  newExtents(opts.Kernel.Mappings()),
 	}
 }
 
@@ -131,9 +135,12 @@ func (m *Manager) nudge() {
 	}
 }
 
-// Run does what is asked for until stop is closed. It returns the errors of
-// the kernel, which end nothing.
+// Run does what is asked for until stop is closed. It reports the errors of
+// the kernel, which end nothing, from two goroutines.
 func (m *Manager) Run(stop <-chan struct{}, report func(error)) {
+	var large sync.WaitGroup
+	defer large.Wait()
+	large.Go(func() { m.runLarge(stop, report) })
 	for {
 		select {
 		case <-stop:
@@ -213,7 +220,7 @@ func (m *Manager) update(s *space) error {
 	published := false
 	began := time.Now()
 	for i, f := range missing {
-		if err := m.load(f); err != nil {
+		if err := m.load(f, true); err != nil {
 			errs = append(errs, err)
 		}
 		if i+1 < len(missing) && time.Since(began) > partial {
