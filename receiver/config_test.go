@@ -31,7 +31,7 @@ func TestLoadConfig(t *testing.T) {
 		Window:        10 * time.Second,
 		DrainInterval: time.Second,
 		CPU:           CPUConfig{Frequency: 99},
-		Unwind: UnwindConfig{Tables: true, MaxTableMiB: 32},
+		Unwind:        UnwindConfig{Tables: true, MaxTableMiB: 32},
 		Symbols: SymbolsConfig{
 			Demangle: "simple", Inlines: true, DebugDirs: []string{"/usr/lib/debug"},
 			DebuginfodCache: "/var/cache/flametel/debuginfod", MaxCacheMiB: 128,
@@ -51,7 +51,7 @@ func TestLoadConfig(t *testing.T) {
 				Executables: []string{"nginx", "python3.*", "[a-z]*"},
 				Cgroups:     []string{"/system.slice", "0123456789ab"},
 			},
-			CPU: CPUConfig{Frequency: 199},
+			CPU:    CPUConfig{Frequency: 199},
 			Unwind: UnwindConfig{MaxTableMiB: 64},
 			Symbols: SymbolsConfig{
 				Demangle: "full", DebugDirs: []string{"/opt/debug"},
