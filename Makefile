@@ -66,7 +66,7 @@ test: setup-test build ## run every test (as root: many profile real processes)
 	cd cmd/otelcol && $(GO) vet ./... && $(GO) test $(TEST_FLAGS) ./...
 
 .PHONY: bench
-bench: bench-go bench-start bench-agent bench-nginx ## measure; docs/benchmarks.md says what and how
+bench: bench-go bench-start bench-agent bench-symbols bench-nginx ## measure; docs/benchmarks.md says what and how
 
 .PHONY: bench-go
 bench-go: ## Go benchmarks, BPF nanoseconds per sample among them
@@ -79,6 +79,10 @@ bench-start: setup-bench build ## from start to first sample, from end of record
 .PHONY: bench-agent
 bench-agent: setup-bench build ## CPU and memory of flametel and otelcol, host idle and busy
 	$(GO) run ./internal/tools/bench agent
+
+.PHONY: bench-symbols
+bench-symbols: setup-bench build ## memory of flametel while 300 processes run code of 150 libraries
+	$(GO) run ./internal/tools/bench symbols
 
 .PHONY: bench-nginx
 bench-nginx: setup-bench build ## what profiling costs nginx: nothing, flametel and perf in turn

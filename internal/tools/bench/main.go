@@ -7,6 +7,7 @@
 //	bench agent    CPU and memory of flametel and otelcol, host idle and busy
 //	bench nginx    requests per second without a profiler, with flametel, with perf
 //	bench start    from start to sampling, from the end of a recording to its file
+//	bench symbols  memory while 300 processes run code of 150 libraries
 //
 // Absolute figures drift with the machine; ratios of one run do not.
 package main
@@ -41,6 +42,7 @@ var benchmarks = []benchmark{
 	{"agent", time.Minute, agent},
 	{"nginx", 10 * time.Second, nginx},
 	{"start", 5 * time.Second, start},
+	{"symbols", 40 * time.Second, symbols},
 }
 
 func main() {
@@ -54,7 +56,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("say what to measure: agent, nginx or start")
+		return fmt.Errorf("say what to measure: agent, nginx, start or symbols")
 	}
 	for _, b := range benchmarks {
 		if b.name != args[0] {
@@ -76,7 +78,7 @@ func run(ctx context.Context, args []string) error {
 		describe(s.out, b.name)
 		return b.run(ctx, s)
 	}
-	return fmt.Errorf("nothing to measure is called %q; there are agent, nginx and start", args[0])
+	return fmt.Errorf("nothing to measure is called %q; there are agent, nginx, start and symbols", args[0])
 }
 
 // describe says what the figures were measured on.
