@@ -64,12 +64,18 @@ type Accounting struct {
 	LostBy   map[string]int64 `json:"lost_by"`
 	Missed   int64            `json:"missed"` // never taken
 
-	Frames          int64   `json:"frames"` // each once for every sample
-	UnknownFrames   int64   `json:"unknown_frames"`
-	TruncatedStacks int64   `json:"truncated_stacks"`
-	HertzAsked      float64 `json:"hertz_asked"`    // per CPU
-	HertzAchieved   float64 `json:"hertz_achieved"` // per CPU
-	CPUs            int64   `json:"cpus"`
+	Frames          int64 `json:"frames"` // each once for every sample
+	UnknownFrames   int64 `json:"unknown_frames"`
+	TruncatedStacks int64 `json:"truncated_stacks"`
+	// UserStacks are samples with a stack of user code, CompleteStacks those of
+	// them that reach the start of the thread; IncompleteBy says why others do not.
+	UserStacks     int64            `json:"user_stacks"`
+	CompleteStacks int64            `json:"complete_stacks"`
+	IncompleteBy   map[string]int64 `json:"incomplete_by"`
+
+	HertzAsked    float64 `json:"hertz_asked"`    // per CPU
+	HertzAchieved float64 `json:"hertz_achieved"` // per CPU
+	CPUs          int64   `json:"cpus"`
 }
 
 // Function is where samples ended.
@@ -142,10 +148,14 @@ func (r *recording) report(code int) *Report {
 		rep.Accounting = &Accounting{
 			Taken: a.Taken, Kept: a.Kept, LeftOut: a.LeftOut, Idle: a.Idle, Filtered: a.Filtered, Lost: a.Lost,
 			LostBy: map[string]int64{}, Missed: a.Missed, Frames: a.Frames, UnknownFrames: a.UnknownFrames,
+			UserStacks: a.UserStacks, CompleteStacks: a.CompleteStacks, IncompleteBy: map[string]int64{},
 			TruncatedStacks: a.TruncatedStacks, HertzAsked: a.Asked, HertzAchieved: a.Achieved, CPUs: a.CPUs,
 		}
 		for _, l := range a.LostBy() {
 			rep.Accounting.LostBy[l.Cause] = l.Count
+		}
+		for _, l := range a.IncompleteBy() {
+			rep.Accounting.IncompleteBy[l.Cause] = l.Count
 		}
 	}
 	return rep

@@ -81,6 +81,9 @@ func (r *recording) totals(k *tally.Kind) string {
 	if a.Frames > 0 {
 		text += ", " + percent(a.UnknownFrames, a.Frames) + " of frames unknown"
 	}
+	if a.UserStacks > 0 {
+		text += ", " + percent(a.CompleteStacks, a.UserStacks) + " of user stacks complete"
+	}
 	if a.Asked > 0 && a.Achieved > 0 {
 		text += fmt.Sprintf("; %.1f of %g Hz achieved", a.Achieved, a.Asked)
 	}

@@ -20,17 +20,21 @@ type Accounting struct {
 	Missed int64
 	// LeftOut are those of Kept that were removed afterwards, as the user asked.
 	LeftOut int64
-	// TruncatedStacks counts samples whose stack was cut.
+	// TruncatedStacks counts samples whose stack was cut or broke off.
 	TruncatedStacks int64
+	// UserStacks counts samples with a stack of user code, CompleteStacks those
+	// of them that reach the start of the thread.
+	UserStacks, CompleteStacks int64
 	// Frames and UnknownFrames count each frame once for each sample.
 	Frames, UnknownFrames int64
 	// Asked and Achieved are in hertz per CPU.
 	Asked, Achieved float64
 	CPUs            int64
 
-	lostBy     map[string]int64
-	seconds    float64   // over which Achieved is the mean
-	start, end time.Time // of the windows; zero if unknown
+	lostBy       map[string]int64
+	incompleteBy map[string]int64
+	seconds      float64   // over which Achieved is the mean
+	start, end   time.Time // of the windows; zero if unknown
 }
 
 // Duration is the time from the start of the first window to the end of the
@@ -57,9 +61,15 @@ type Loss struct {
 }
 
 // LostBy returns the causes of loss, largest first.
-func (a *Accounting) LostBy() []Loss {
-	losses := make([]Loss, 0, len(a.lostBy))
-	for cause, n := range maps.All(a.lostBy) {
+func (a *Accounting) LostBy() []Loss { return largestFirst(a.lostBy) }
+
+// IncompleteBy returns why stacks of user code are not complete, the most
+// frequent reason first.
+func (a *Accounting) IncompleteBy() []Loss { return largestFirst(a.incompleteBy) }
+
+func largestFirst(by map[string]int64) []Loss {
+	losses := make([]Loss, 0, len(by))
+	for cause, n := range maps.All(by) {
 		losses = append(losses, Loss{cause, n})
 	}
 	slices.SortFunc(losses, func(x, y Loss) int {
@@ -68,13 +78,17 @@ func (a *Accounting) LostBy() []Loss {
 	return losses
 }
 
-// prefixLost begins the attribute of each cause of loss.
-const prefixLost = "flametel.samples.lost."
+// The beginnings of the attributes of each cause of loss, and of each reason
+// why a stack is not complete.
+const (
+	prefixLost       = "flametel.samples.lost."
+	prefixIncomplete = "flametel.stacks.incomplete."
+)
 
 // account adds the attributes of one accounting profile.
 func (k *Kind) account(d *dictionary, prof pprofile.Profile) {
 	if k.Accounting == nil {
-		k.Accounting = &Accounting{lostBy: map[string]int64{}}
+		k.Accounting = &Accounting{lostBy: map[string]int64{}, incompleteBy: map[string]int64{}}
 	}
 	a := k.Accounting
 	counters := map[string]*int64{
@@ -83,6 +97,8 @@ func (k *Kind) account(d *dictionary, prof pprofile.Profile) {
 		"flametel.samples.missed":   &a.Missed,
 		"flametel.samples.left_out": &a.LeftOut,
 		"flametel.stacks.truncated": &a.TruncatedStacks,
+		"flametel.stacks.user":      &a.UserStacks,
+		"flametel.stacks.complete":  &a.CompleteStacks,
 		"flametel.samples.lost":     &a.Lost, "flametel.frames.total": &a.Frames,
 		"flametel.frames.unknown": &a.UnknownFrames,
 	}
@@ -93,6 +109,8 @@ func (k *Kind) account(d *dictionary, prof pprofile.Profile) {
 			*counter += v.Int()
 		} else if cause, ok := strings.CutPrefix(key, prefixLost); ok {
 			a.lostBy[cause] += v.Int()
+		} else if reason, ok := strings.CutPrefix(key, prefixIncomplete); ok {
+			a.incompleteBy[reason] += v.Int()
 		} else if key == "flametel.cpus" {
 			a.CPUs = v.Int()
 		} else if key == "flametel.frequency.asked" {
