@@ -19,7 +19,8 @@ type jitState struct {
 	dump    *jitdump.Reader // the same
 	place   *perfmap.Place  // of the map while it is missing, nil if not known
 	reading chan jitResult  // not nil: the three above belong to a goroutine
-	next    time.Time       // when they may be read again
+	looked  time.Time       // when they were read last
+	paid    time.Time       // until when reading is paid for; later than now if it is owed for
 	refused error
 	bad     uint64 // malformed lines that are counted already
 	runtime jitname.Runtime
@@ -41,7 +42,7 @@ func (j *jitState) release() {
 	j.pending, j.unsettled = nil, nil
 	if j.reading == nil {
 		j.reader, j.dump, j.bad = nil, nil, 0
-		j.next = time.Time{}
+		j.looked = time.Time{}
 	}
 }
 

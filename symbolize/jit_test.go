@@ -238,12 +238,37 @@ func TestNewestNamesOfAHugeMapAreThereAtOnce(t *testing.T) {
 	assert.Equal(t, ReasonMapTooBig, j.at(0x7001).Reason, "it may be among the names that are not held")
 	assert.Equal(t, map[string]uint64{"too_big": 1}, j.s.Stats().PerfMapsRefused)
 	assert.Less(t, j.s.Stats().CacheBytes, int64(60<<20))
-	// Nobody can have it read all the time.
-	require.NoError(t, os.Truncate(j.file, 0))
-	j.c.now = j.c.now.Add(3 * jitInterval)
-	assert.Equal(t, "newest", name(j.at(0x5002)))
-	j.c.now = j.c.now.Add(10 * jitInterval)
-	assert.Empty(t, name(j.at(0x5002)))
+}
+
+// What grows by little is read each second, however big it is; what is rewritten
+// all the time is read as a whole only now and then.
+func TestReadingIsPaidFor(t *testing.T) {
+	t.Parallel()
+	const big = 8 // pieces beyond the first
+	for name, c := range map[string]struct{ pieces, first, most int }{
+		"growing by little":   {0, big, 600},
+		"rewritten each time": {big, big, 600/big + 2},
+		"growing fast":        {1, 0, 600},
+		"growing very fast":   {2, 0, 600/2 + 17},
+	} {
+		var j jitState
+		now := time.Unix(1e9, 0)
+		looks := 0
+		for range 600 {
+			if !now.Before(j.paid) {
+				j.looked = now
+				pieces := c.pieces
+				if looks == 0 {
+					pieces = c.first
+				}
+				j.pay(pieces)
+				looks++
+			}
+			now = now.Add(jitInterval)
+		}
+		assert.LessOrEqual(t, looks, c.most, name)
+		assert.GreaterOrEqual(t, looks, c.most-9, name)
+	}
 }
 
 func TestMapsAreGivenBackForMemory(t *testing.T) {

@@ -34,7 +34,7 @@ func (s *Symbolizer) Settle(patience time.Duration) map[*Frame]*Frame {
 	list := s.settling
 	s.settling = nil
 	for _, j := range list {
-		if len(j.unsettled) > 0 && j.reading == nil && (j.next.IsZero() || !s.stackTime().Before(j.next.Add(-jitInterval))) {
+		if len(j.unsettled) > 0 && j.reading == nil && !s.stackTime().Before(j.paid) {
 			s.startReading(j.image, j, s.stackTime())
 		}
 	}

@@ -8,10 +8,15 @@ import (
 	"github.com/flametel/flametel/symbolize/perfmap"
 )
 
-// jitInterval is the least time between two looks at a process's perf map. A
-// look that had to read several pieces of the file delays the next one by as
-// many intervals, so that reading takes no more than a tenth of one CPU.
-const jitInterval = time.Second
+const (
+	// jitInterval is the least time between two looks at a process's perf map.
+	jitInterval = time.Second
+	// jitCredit is how many pieces of a map may be read beyond one for each
+	// look, earned at one for each jitInterval: a big map can be read as a whole
+	// when it is met, and again when it was rewritten, but who rewrites his all
+	// the time costs no more than a tenth of one CPU.
+	jitCredit = 16
+)
 
 // maxMapPieces bounds how many pieces of a perf map are read at a time: all of
 // what is ever read of one.
@@ -28,7 +33,7 @@ type jitResult struct {
 func (s *Symbolizer) refreshJIT(p *Process, j *jitState) {
 	if j.reading == nil {
 		now := s.stackTime()
-		if now.Before(j.next) {
+		if now.Before(j.looked.Add(jitInterval)) || now.Before(j.paid) {
 			return
 		}
 		s.startReading(p, j, now)
@@ -55,7 +60,7 @@ func (s *Symbolizer) pollJIT(j *jitState) {
 
 // startReading has what is new in a process's map and log read.
 func (s *Symbolizer) startReading(p *Process, j *jitState, now time.Time) {
-	j.next = now.Add(jitInterval)
+	j.looked = now
 	if j.reader == nil {
 		j.reader, j.dump = &perfmap.Reader{}, &jitdump.Reader{}
 	}
@@ -179,7 +184,7 @@ func (s *Symbolizer) finishJIT(j *jitState, r jitResult) {
 	if r.err == nil && len(j.unsettled) == 0 || !j.listed {
 		j.leave() // it is found again as long as the process runs
 	}
-	j.next = j.next.Add(time.Duration(max(r.pieces-1, 0)) * jitInterval)
+	j.pay(r.pieces - 1)
 	s.countMap(j, r.err)
 	j.pending = nil
 	if r.changed {
@@ -193,6 +198,14 @@ func (s *Symbolizer) finishJIT(j *jitState, r jitResult) {
 	total := j.reader.Bytes() + j.dump.Bytes() + int64(len(j.frames))*(frameBytes+linesBytes) +
 		int64(len(j.modules))*moduleBytes + int64(len(j.unsettled))*unsettledBytes
 	s.hold(&j.held, j, total-j.held.bytes)
+}
+
+// pay takes pieces that were read off the credit.
+func (j *jitState) pay(pieces int) {
+	if full := j.looked.Add(-jitCredit * jitInterval); j.paid.Before(full) {
+		j.paid = full
+	}
+	j.paid = j.paid.Add(time.Duration(max(pieces, 0)) * jitInterval)
 }
 
 // leave closes the place of a map.

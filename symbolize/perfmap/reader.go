@@ -11,6 +11,8 @@ import (
 const (
 	// maxUpdate is how much of a file one Update reads: about 50 ms of work.
 	maxUpdate = 8 << 20
+	// readSize is how much is read at a time.
+	readSize = 2 << 20
 	// maxFile is how much of a file is read in all; of a longer one the end,
 	// which has the newest names.
 	maxFile = 64 << 20
@@ -64,16 +66,17 @@ func (r *Reader) Update(f io.ReaderAt, id ID, size int64) (changed, more bool, e
 			r.offset, r.skipping, r.cut = size-maxFile, true, true
 		}
 	}
-	if size-r.offset <= 0 {
-		return changed, false, nil
+	end := r.offset + maxUpdate
+	buf := make([]byte, max(min(size-r.offset, readSize), 0))
+	for before := int64(-1); r.offset < min(size, end) && r.offset != before; {
+		before = r.offset
+		n, err := f.ReadAt(buf[:min(int64(len(buf)), size-r.offset, end-r.offset)], r.offset)
+		if err != nil && err != io.EOF {
+			return changed, false, fmt.Errorf("read perf map: %w", err)
+		}
+		changed = r.take(buf[:n]) || changed
 	}
-	buf := make([]byte, min(size-r.offset, maxUpdate))
-	n, err := f.ReadAt(buf, r.offset)
-	if err != nil && err != io.EOF {
-		return changed, false, fmt.Errorf("read perf map: %w", err)
-	}
-	read := r.take(buf[:n])
-	return changed || read, n == maxUpdate, nil
+	return changed, r.offset+maxLine >= end && r.offset < size, nil
 }
 
 // continues tells whether the file is the one that was read before and still
