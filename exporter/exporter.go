@@ -20,6 +20,7 @@ import (
 	"github.com/flametel/flametel/exporter/callgraph"
 	"github.com/flametel/flametel/exporter/choose"
 	"github.com/flametel/flametel/exporter/internal/metadata"
+	"github.com/flametel/flametel/internal/atomicfile"
 )
 
 // Without an interval the file is rewritten as data comes, at most every
@@ -129,11 +130,11 @@ func (e *fileExporter) prepare() error {
 	switch {
 	case e.template == nil:
 		return nil
-	case isDevice(e.cfg.Path):
-		return prepareDevice(e.cfg.Path)
+	case atomicfile.IsDevice(e.cfg.Path):
+		return atomicfile.PrepareDevice(e.cfg.Path)
 	}
 	// A folder with a placeholder is made when its first file is written.
-	return prepareFolder(filepath.Dir(e.template.literals[0] + "x"))
+	return atomicfile.PrepareFolder(filepath.Dir(e.template.literals[0] + "x"))
 }
 
 // shutdown writes what is left. It may be called without start, and twice.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/flametel/flametel/exporter/internal/metadata"
 	"github.com/flametel/flametel/exporter/internal/stackgen"
+	"github.com/flametel/flametel/internal/atomicfile"
 )
 
 func TestFactory(t *testing.T) {
@@ -321,7 +322,7 @@ func TestStartFailsOnAFolderThatCannotBeMade(t *testing.T) {
 
 func TestStartFailsOnAFolderThatCannotBeWritten(t *testing.T) {
 	// Not even root can make a file in /proc.
-	err := prepareFolder("/proc/self")
+	err := atomicfile.PrepareFolder("/proc/self")
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), "folder /proc/self cannot be written; choose another path or make it writable: ")
 }
@@ -370,7 +371,7 @@ func TestShutdownReturnsTheErrorOfTheLastWrite(t *testing.T) {
 func TestWriteFileKeepsTheOldFileOnFailure(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "p.svg")
 	require.NoError(t, os.WriteFile(path, []byte("old"), 0o644))
-	err := writeFile(path, func(w io.Writer) error {
+	err := atomicfile.Write(path, func(w io.Writer) error {
 		_, _ = w.Write([]byte("half"))
 		return errors.New("encoder broke")
 	})

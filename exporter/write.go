@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/flametel/flametel/exporter/callgraph"
+	"github.com/flametel/flametel/internal/atomicfile"
 )
 
 // groupKey is what a graph's group stands for.
@@ -66,7 +67,7 @@ func (e *fileExporter) write(why occasion) error {
 		fresh[out.path] = true
 		errs = append(errs, e.writeOne(out, why))
 	}
-	if e.cfg.MaxFiles > 0 && !isDevice(e.cfg.Path) {
+	if e.cfg.MaxFiles > 0 && !atomicfile.IsDevice(e.cfg.Path) {
 		errs = append(errs, removeOldest(e.template, e.cfg.MaxFiles, fresh))
 	}
 	return errors.Join(errs...)
@@ -74,7 +75,7 @@ func (e *fileExporter) write(why occasion) error {
 
 func (e *fileExporter) writeOne(out output, why occasion) error {
 	began := time.Now()
-	err := writeFile(out.path, func(w io.Writer) error {
+	err := atomicfile.Write(out.path, func(w io.Writer) error {
 		return e.encoding.encode(w, out.graphs, e.cfg)
 	})
 	ctx := context.Background()
@@ -111,7 +112,7 @@ func (e *fileExporter) writeStdout(graphs []*callgraph.Graph) error {
 			zap.String("written", graphs[0].Name()), zap.Int("left_out", len(graphs)-1))
 		graphs = graphs[:1]
 	}
-	err := fill(e.stdout, func(w io.Writer) error {
+	err := atomicfile.Fill(e.stdout, func(w io.Writer) error {
 		return e.encoding.encode(w, graphs, e.cfg)
 	})
 	if err != nil {

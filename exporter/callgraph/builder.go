@@ -193,12 +193,11 @@ func (b *Builder) graph(key graphKey) *building {
 	return g
 }
 
-// overLimit reports whether the memory of all graphs exceeds the limit. A node
-// takes 16 bytes and its share of the hash table, up to 8.
+// overLimit reports whether the memory of all graphs exceeds the limit.
 func (b *Builder) overLimit() bool {
 	bytes := b.frames.bytes
 	for _, g := range b.graphs {
-		bytes += int64(g.trie.len()) * 24
+		bytes += int64(g.trie.len()) * g.trie.nodeBytes()
 	}
 	return bytes > b.opts.MaxBytes
 }

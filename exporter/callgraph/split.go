@@ -1,5 +1,7 @@
 package callgraph
 
+import "errors"
+
 // MaxDepth bounds the frames of one stack. Readers cut a deeper one at its root
 // and put a frame NameTruncated there, as the Builder does.
 const MaxDepth = maxDepth
@@ -43,4 +45,17 @@ func (c *Comparison) Side(side int) *Graph {
 	s := &c.Sides[side]
 	g.SampleType, g.PeriodType, g.Period, g.Meta = s.SampleType, s.PeriodType, s.Period, s.Meta
 	return g
+}
+
+// MaxBytes is how much memory a reader may fill with one profile: a graph of ten
+// million distinct stacks.
+const MaxBytes = 4 << 30
+
+// ErrTooLarge is the error of readers for a profile beyond MaxBytes.
+var ErrTooLarge = errors.New("takes more than 4 GiB of memory; leave some of it out before it is read")
+
+// TooLarge reports whether what was added takes more memory than MaxBytes, by
+// estimate. What siblings hold counts for each of them.
+func (m *Merger) TooLarge() bool {
+	return m.frames.bytes+int64(m.trie.len())*m.trie.nodeBytes() > MaxBytes
 }

@@ -22,6 +22,10 @@ func newTrie(weights int) *trie {
 
 func (t *trie) len() int { return len(t.frame) }
 
+// nodeBytes is the memory that a node takes: a frame, a parent, its weights and
+// its share of the table.
+func (t *trie) nodeBytes() int64 { return 16 + 8*int64(len(t.self)) }
+
 // lookup returns the child of parent with the frame, or -1 and the free slot
 // of the table where it belongs.
 func (t *trie) lookup(parent, frame int32) (node int32, slot uint32) {

@@ -42,7 +42,7 @@ func TestReadFlavours(t *testing.T) {
 			{Name: "kthreadd", Kind: process}, {Name: "ret_from_fork", Kind: kernel},
 		}},
 		{"DTrace", "unix`_start;libc.so.1`read+0x1;unix`0xfffffffffb800c86 5\n", []callgraph.Frame{
-			{Name: "unix`_start", Kind: process}, {Name: "read+0x1", Kind: user, Module: "libc.so.1"},
+			{Name: "_start", Kind: user, Module: "unix"}, {Name: "read+0x1", Kind: user, Module: "libc.so.1"},
 			{Name: "0xfffffffffb800c86", Kind: user, Module: "unix"},
 		}},
 		{"async-profiler", "java/lang/Thread.run_[0];Foo.bar_[1];Foo.baz_[j];Foo.inl_[i];libjvm.so`JVM_Sleep;do_idle_[k] 7\n", []callgraph.Frame{

@@ -47,6 +47,10 @@ func (p *parser) parseFrame(key frameKey) callgraph.Frame {
 			p.noProcess = true
 			return t
 		}
+		if f.Module != "" { // DTrace's stacks begin with code
+			f.Kind = callgraph.KindOf("", f.Module)
+			break
+		}
 		return callgraph.Frame{Name: orUnknown(key.text), Kind: callgraph.Process}
 	case f.Name == "" || callgraph.IsPlaceholder(f.Name) || isModule(f.Name):
 		f.Kind = callgraph.Unknown

@@ -55,6 +55,9 @@ func Read(r io.Reader) (*Result, error) {
 		if err := p.line(line); err != nil {
 			in.Bad(err)
 		}
+		if p.merger.TooLarge() {
+			return nil, fmt.Errorf("read folded text: what stands before line %d %w", in.Number(), callgraph.ErrTooLarge)
+		}
 	}
 	if err := in.Err(); err != nil {
 		return nil, fmt.Errorf("read folded text at line %d: %w", in.Number(), err)

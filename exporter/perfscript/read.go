@@ -62,6 +62,9 @@ func Read(r io.Reader) (*Result, error) {
 		if err := p.line(line); err != nil {
 			in.Bad(err)
 		}
+		if p.open != nil && p.open.TooLarge() {
+			return nil, fmt.Errorf("read text of perf script: what stands before line %d %w", in.Number(), callgraph.ErrTooLarge)
+		}
 	}
 	p.flush()
 	if err := in.Err(); err != nil {

@@ -168,7 +168,9 @@ func (r *reader) sample(s *profile.Sample) error {
 		if v < 0 {
 			r.invalid[i]++
 		}
-		r.mergers[i].Add(r.stack, 0, v)
+		if r.mergers[i].Add(r.stack, 0, v); r.mergers[i].TooLarge() {
+			return fmt.Errorf("read pprof: the profile %w", callgraph.ErrTooLarge)
+		}
 	}
 	return nil
 }

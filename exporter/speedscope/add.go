@@ -68,6 +68,9 @@ func (a *adder) walk(frames int) error {
 	if a.steps += frames + 1; a.steps > maxSteps {
 		return fmt.Errorf("the samples have more than %d frames", maxSteps)
 	}
+	if a.TooLarge() {
+		return callgraph.ErrTooLarge
+	}
 	return nil
 }
 

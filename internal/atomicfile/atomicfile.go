@@ -1,4 +1,6 @@
-package exporter
+// Package atomicfile writes files so that at any moment there is either the old
+// one or the whole new one.
+package atomicfile
 
 import (
 	"bufio"
@@ -22,16 +24,16 @@ const (
 // dot so that no pattern for finished files matches it.
 const tempPattern = ".flametel-*.tmp"
 
-// isDevice reports whether a path names something that is written in place:
+// IsDevice reports whether a path names something that is written in place:
 // replacing /dev/stdout or /dev/null by a file would harm the whole system.
 // Below /dev/shm there are ordinary files.
-func isDevice(path string) bool {
+func IsDevice(path string) bool {
 	clean := filepath.Clean(path)
 	return strings.HasPrefix(clean, "/dev/") && !strings.HasPrefix(clean, "/dev/shm/") || strings.HasPrefix(clean, "/proc/")
 }
 
-// prepareDevice proves that a device can be written: none can be made.
-func prepareDevice(path string) error {
+// PrepareDevice proves that a device can be written: none can be made.
+func PrepareDevice(path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return fmt.Errorf("%s cannot be written, and no file can be made there; choose another path: %w", path, reason(err))
@@ -39,9 +41,9 @@ func prepareDevice(path string) error {
 	return f.Close()
 }
 
-// prepareFolder makes the folder of a path if it is missing, and proves that a
+// PrepareFolder makes the folder of a path if it is missing, and proves that a
 // file can be made in it.
-func prepareFolder(dir string) error {
+func PrepareFolder(dir string) error {
 	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return fmt.Errorf("folder %s cannot be made; choose another path or make it writable: %w", dir, reason(err))
 	}
@@ -60,11 +62,12 @@ func reason(err error) error {
 	return err
 }
 
-// writeFile writes a file so that at any moment there is either the old one or
-// the whole new one. A symbolic link at the path is replaced, never followed,
-// as others may have put it there.
-func writeFile(path string, write func(io.Writer) error) error {
-	if isDevice(path) {
+// Write makes a file of what a function writes, and its folder if that is missing.
+// If there is an error, the old file stays as it was. A symbolic link at the path
+// is replaced, never followed, as others may have put it there. A device is written
+// in place.
+func Write(path string, write func(io.Writer) error) error {
+	if IsDevice(path) {
 		return writeDevice(path, write)
 	}
 	if st, err := os.Lstat(path); err == nil && !st.Mode().IsRegular() && st.Mode()&fs.ModeSymlink == 0 {
@@ -87,7 +90,7 @@ func writeFile(path string, write func(io.Writer) error) error {
 
 // finish fills the temporary file and gives it its name.
 func finish(temp *os.File, path string, write func(io.Writer) error) error {
-	err := fill(temp, write)
+	err := Fill(temp, write)
 	if err == nil {
 		err = temp.Sync()
 	}
@@ -100,7 +103,8 @@ func finish(temp *os.File, path string, write func(io.Writer) error) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-func fill(f io.Writer, write func(io.Writer) error) error {
+// Fill lets a function write to a file through a buffer.
+func Fill(f io.Writer, write func(io.Writer) error) error {
 	w := bufio.NewWriterSize(f, 1<<16)
 	if err := write(w); err != nil {
 		return err
@@ -124,7 +128,7 @@ func writeDevice(path string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(fill(f, write), f.Close())
+	return errors.Join(Fill(f, write), f.Close())
 }
 
 func describe(mode fs.FileMode) string {
