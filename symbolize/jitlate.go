@@ -46,6 +46,7 @@ func (s *Symbolizer) Settle(patience time.Duration) map[*Frame]*Frame {
 			s.list(j)
 		}
 	}
+	s.early.settle()
 	s.shrink()
 	return names
 }

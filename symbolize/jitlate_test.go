@@ -56,6 +56,47 @@ func TestNamesThatAreWrittenAtTheEnd(t *testing.T) {
 	assert.Empty(t, j.s.settling)
 }
 
+// Programs that end before any of their code is looked up are found all the
+// same, if their runtime may write a map when it ends.
+func TestNamesOfShortProcesses(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{"/usr/lib/jvm/lib/server/libjvm.so": "f", "/usr/lib/libother.so": ""} {
+		j := newJIT(t)
+		j.s.Open(7, procmap.Mapping{Start: base - 0x10000, Limit: base, Inode: 5, Path: path, Executable: true})
+		hidden := filepath.Join(t.TempDir(), "tmp")
+		require.NoError(t, os.Rename(filepath.Dir(j.file), hidden))
+		require.NoError(t, os.WriteFile(filepath.Join(hidden, filepath.Base(j.file)), []byte("7f0000000000 10 f\n"), 0o600))
+		require.NoError(t, os.RemoveAll(filepath.Join(j.proc, "7")))
+		assert.Equal(t, want, name(j.at(5)))
+		for range earlySettles {
+			j.s.Settle(time.Minute)
+		}
+		assert.Zero(t, opensOf(t, hidden))
+	}
+}
+
+func TestEarlyPlacesAreBounded(t *testing.T) {
+	t.Parallel()
+	j := newJIT(t)
+	tmp := filepath.Dir(j.file)
+	jvm := procmap.Mapping{Start: base - 0x10000, Limit: base, Inode: 5, Path: "/libjvm.so", Executable: true}
+	for pid := range maxEarly + 10 {
+		require.NoError(t, os.Symlink("7", filepath.Join(j.proc, fmt.Sprint(100+pid))))
+		j.s.Open(100+pid, jvm)
+		j.s.Open(100+pid, jvm)
+	}
+	assert.Equal(t, maxEarly, opensOf(t, tmp))
+	j.s.Settle(time.Minute)
+	assert.Equal(t, maxEarly, opensOf(t, tmp))
+	j.s.Settle(time.Minute)
+	assert.Zero(t, opensOf(t, tmp))
+	j.s.Open(100, jvm)
+	assert.Equal(t, 1, opensOf(t, tmp))
+	j.s.Close()
+	j.s.Open(101, jvm)
+	assert.Zero(t, opensOf(t, tmp))
+}
+
 // Code that was replaced before its name was written cannot be told from its
 // successor.
 func TestContestedNamesStayAway(t *testing.T) {

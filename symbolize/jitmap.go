@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// jitInterval is the least time between two looks at a process's perf map.
-	jitInterval = time.Second
+	// jitInterval is the least time between two looks at a process's perf map: a
+	// little less than a drain takes to come, so that each looks.
+	jitInterval = 900 * time.Millisecond
 	// jitCredit is how many pieces of a map may be read beyond one for each
 	// look, earned at one for each jitInterval: a big map can be read as a whole
 	// when it is met, and again when it was rewritten, but who rewrites his all
@@ -105,6 +106,9 @@ func (g *generated) read() (r jitResult) {
 // map of a process that has ended is where it had its folder.
 func (g *generated) readMap() (changed bool, pieces int, err error) {
 	place, err := perfmap.Locate(g.s.opts.ProcRoot, g.process.PID, g.process.StartNanos)
+	if g.place == nil && errors.Is(err, perfmap.ErrNone) {
+		g.place = g.s.early.take(g.process)
+	}
 	if err == nil {
 		g.place.Close()
 		g.place = place

@@ -53,6 +53,9 @@ func (s *Symbolizer) Open(pid int, m procmap.Mapping) *Object {
 	case objectVDSO:
 		return s.openVDSO(pid, &m)
 	}
+	if writesAtEnd(m.Path) {
+		s.early.note(s.opts.ProcRoot, pid)
+	}
 	if o := s.known(pid, &m); o != nil {
 		return o
 	}

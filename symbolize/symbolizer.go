@@ -48,6 +48,7 @@ type Symbolizer struct {
 	now     func() time.Time
 	index   index
 	files   filePool
+	early   earlyPlaces
 	ownVDSO atomic.Pointer[Object]
 
 	patience patience
@@ -175,6 +176,7 @@ func (s *Symbolizer) Close() {
 	clear(s.index.inodes)
 	s.index.mu.Unlock()
 	s.ownVDSO.Store(nil)
+	s.early.close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.files.close()

@@ -45,6 +45,7 @@ type Place struct {
 	tmp      int // a path descriptor
 	status   status
 	started  time.Time
+	start    uint64 // the same in nanoseconds of CLOCK_BOOTTIME
 }
 
 // Find opens the perf map of a process; procRoot is where procfs is mounted
@@ -70,8 +71,8 @@ func Locate(procRoot string, pid int, startNanos uint64) (*Place, error) {
 		return nil, ErrNone
 	}
 	defer unix.Close(dir)
-	started, ok := startOf(dir, startNanos)
-	if !ok {
+	start, started, ok := startOf(dir)
+	if !ok || !sameStart(start, startNanos) {
 		return nil, ErrNone
 	}
 	text, err := readProc(dir, "status")
@@ -91,7 +92,7 @@ func Locate(procRoot string, pid int, startNanos uint64) (*Place, error) {
 	if err != nil {
 		return nil, refusalOf(err)
 	}
-	return &Place{procRoot: procRoot, pid: pid, tmp: tmp, status: parseStatus(text), started: started}, nil
+	return &Place{procRoot: procRoot, pid: pid, tmp: tmp, status: parseStatus(text), start: start, started: started}, nil
 }
 
 // Close releases the place; a nil one has nothing to release.
@@ -100,6 +101,10 @@ func (p *Place) Close() {
 		unix.Close(p.tmp)
 	}
 }
+
+// IsOf tells whether it is that of a process that began at startNanos
+// (CLOCK_BOOTTIME; 0 if that is not known).
+func (p *Place) IsOf(startNanos uint64) bool { return sameStart(p.start, startNanos) }
 
 // Open opens the map, even after the process has ended. It returns ErrNone if
 // there is none, or wraps a Refusal if it must not be read.
@@ -139,22 +144,29 @@ func refusalOf(err error) error {
 	return ErrNone
 }
 
-// startOf returns when the process began, on the wall clock; ok is false if it
-// is not the one that began at about startNanos.
-func startOf(dir int, startNanos uint64) (t time.Time, ok bool) {
+// startOf returns when the process began: in nanoseconds of CLOCK_BOOTTIME and
+// on the wall clock.
+func startOf(dir int) (nanos uint64, t time.Time, ok bool) {
 	text, err := readProc(dir, "stat")
 	if err != nil {
-		return t, false
+		return 0, t, false
 	}
 	ticks, ok := parseStartTicks(text)
-	if start := ticks * tickNanos; !ok || startNanos != 0 && max(start, startNanos)-min(start, startNanos) > startSlack {
-		return t, false
+	if !ok {
+		return 0, t, false
 	}
 	var boot unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &boot); err != nil {
-		return t, false
+		return 0, t, false
 	}
-	return time.Now().Add(time.Duration(ticks*tickNanos) - time.Duration(boot.Nano())), true
+	nanos = ticks * tickNanos
+	return nanos, time.Now().Add(time.Duration(nanos) - time.Duration(boot.Nano())), true
+}
+
+// sameStart compares when a process began with what the caller knows of that,
+// 0 for nothing.
+func sameStart(start, known uint64) bool {
+	return known == 0 || max(start, known)-min(start, known) <= startSlack
 }
 
 func readProc(dir int, name string) ([]byte, error) {

@@ -20,6 +20,9 @@ func Find(string, int, uint64) (*File, error) { return nil, ErrNone }
 // Locate finds nothing either.
 func Locate(string, int, uint64) (*Place, error) { return nil, ErrNone }
 
+// IsOf is false.
+func (*Place) IsOf(uint64) bool { return false }
+
 // Open opens nothing.
 func (*Place) Open() (*File, error) { return nil, ErrNone }
 
