@@ -3,6 +3,7 @@ package dwarfline
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -58,8 +59,10 @@ func BenchmarkLarge(b *testing.B) {
 	}
 }
 
-// The compressed file needs more than what is the default.
-var benchOptions = Options{MaxUnpacked: 128 << 20}
+// onDisk is scratch in the folder of a benchmark.
+func onDisk(b *testing.B) Options {
+	return Options{Scratch: func(int64) (Scratch, error) { return os.CreateTemp(b.TempDir(), "scratch") }}
+}
 
 func benchmarkFirst(b *testing.B, path string, pcs []addr.File) {
 	info, err := os.Stat(path)
@@ -68,17 +71,22 @@ func benchmarkFirst(b *testing.B, path string, pcs []addr.File) {
 	b.ReportAllocs()
 	var d *Data
 	for b.Loop() {
-		d, err = Open(f, r, benchOptions)
+		d, err = Open(f, r, onDisk(b))
 		require.NoError(b, err)
 		lookup(b, d, pcs[len(pcs)/2])
+		d.dropUnpacked()
 	}
+	cmd := exec.Command("addr2line", "-f", "-i", "-e", path, fmt.Sprintf("%#x", pcs[len(pcs)/2]))
+	require.NoError(b, cmd.Run())
+	theirs := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	b.ReportMetric(theirs.Seconds()/b.Elapsed().Seconds()*float64(b.N), "addr2line/ours")
 	b.ReportMetric(float64(d.Bytes()), "held-B")
 	b.ReportMetric(float64(info.Size())/1e6, "file-MB")
 }
 
 func benchmarkSpread(b *testing.B, path string, pcs []addr.File) {
 	f, r := openELF(b, path)
-	d, err := Open(f, r, benchOptions)
+	d, err := Open(f, r, onDisk(b))
 	require.NoError(b, err)
 	i, most := 0, int64(0)
 	var lines []Line
@@ -102,7 +110,7 @@ func benchmarkSpread(b *testing.B, path string, pcs []addr.File) {
 
 func benchmarkWarm(b *testing.B, path string, pcs []addr.File) {
 	f, r := openELF(b, path)
-	d, err := Open(f, r, benchOptions)
+	d, err := Open(f, r, onDisk(b))
 	require.NoError(b, err)
 	var lines []Line
 	for _, pc := range pcs {
