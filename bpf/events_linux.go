@@ -11,10 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gatherTime is how long the reader lets events gather after the first one
-// woke it: it bounds both the wake-ups on a host that starts many processes
-// and the age of what is known of a new one.
-const gatherTime = 20 * time.Millisecond
+// How long the reader lets events gather after the first one woke it, which is
+// the age of what is known of a new process. Handling them may take one part in
+// gatherShare of a CPU on a host that starts many processes.
+const (
+	minGather   = 2 * time.Millisecond
+	maxGather   = 20 * time.Millisecond
+	gatherShare = 20
+)
 
 // EventReader delivers what the kernel tells of processes, in the order in
 // which it happened.
@@ -142,13 +146,14 @@ func monotonicNanos() uint64 {
 }
 
 // Run calls wake whenever events are there for Poll, until the reader is
-// closed. It lets them gather for about gatherTime.
+// closed. It lets them gather for a while, see minGather.
 func (r *EventReader) Run(wake func()) error {
 	if !r.enterRun() {
 		return nil
 	}
 	defer r.runs.Done()
 	var ready [16]unix.EpollEvent
+	var took time.Duration // by the last wake
 	for {
 		_, err := unix.EpollWait(r.epoll, ready[:], -1)
 		if errors.Is(err, unix.EINTR) {
@@ -157,12 +162,14 @@ func (r *EventReader) Run(wake func()) error {
 		if err != nil {
 			return fmt.Errorf("wait for process events: %w", err)
 		}
-		time.Sleep(gatherTime)
+		time.Sleep(min(max(minGather, gatherShare*took), maxGather))
 		r.unnudge() // before looking: Close nudges after it has set closed
 		if r.isClosed() {
 			return nil
 		}
+		began := time.Now()
 		wake()
+		took = time.Since(began)
 	}
 }
 

@@ -113,6 +113,11 @@ func setVariables(spec *ebpf.CollectionSpec, opts *Options, f features) error {
 	}
 	values[profileVarIdleRanges] = ranges[:]
 	values[profileVarIdleRangeCount] = uint32(n)
+	return setAll(spec, values)
+}
+
+// setAll sets the variables of a collection before it is loaded.
+func setAll(spec *ebpf.CollectionSpec, values map[string]any) error {
 	for name, value := range values {
 		v, ok := spec.Variables[name]
 		if !ok {

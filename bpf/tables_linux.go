@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/ringbuf"
 	"golang.org/x/sys/unix"
 )
@@ -21,6 +22,8 @@ import (
 type Tables struct {
 	rows, mappings, spaces, requests *ebpf.Map
 	reader                           *ringbuf.Reader
+	exec                             *ebpf.Collection // nil unless followed
+	attached                         link.Link
 
 	closing sync.Once
 	closed  error
@@ -75,6 +78,31 @@ func NewTables(rows, mappings int) (_ *Tables, err error) {
 	}
 	t.reader, err = ringbuf.NewReader(t.requests)
 	return t, err
+}
+
+// FollowExecs makes every program that begins ask for its tables at once, and
+// not when it is first sampled.
+func (t *Tables) FollowExecs() (err error) {
+	spec, err := loadUnwind()
+	if err != nil {
+		return err
+	}
+	rows, mappings := t.size()
+	err = setAll(spec, map[string]any{profileVarRowMask: rows - 1, profileVarMappingMask: mappings - 1})
+	if err != nil {
+		return err
+	}
+	t.exec, err = ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: t.use(spec)})
+	if err != nil {
+		return loadError("unwind", err)
+	}
+	t.attached, err = link.AttachRawTracepoint(link.RawTracepointOptions{
+		Name: "sched_process_exec", Program: t.exec.Programs[unwindProgUnwindExec],
+	})
+	if err != nil {
+		return loadError("unwind", err)
+	}
+	return nil
 }
 
 func roundUp(n int) int { return 1 << bits.Len(uint(max(n, 2)-1)) }
@@ -215,6 +243,12 @@ func (t *Tables) Close() error {
 	t.closing.Do(func() {
 		if t.reader != nil {
 			t.closed = t.reader.Close()
+		}
+		if t.attached != nil {
+			t.closed = errors.Join(t.closed, t.attached.Close())
+		}
+		if t.exec != nil {
+			t.exec.Close()
 		}
 		for _, m := range []*ebpf.Map{t.rows, t.mappings, t.spaces, t.requests} {
 			t.closed = errors.Join(t.closed, m.Close()) // nil maps may be closed

@@ -117,7 +117,9 @@ public class Hot {
 	public static void main(String[] a) throws Exception {
 		while (System.in.read() >= 0) { }
 		long x = 0;
-		for (long end = System.nanoTime() + 3_000_000_000L; System.nanoTime() < end;) x += middle(100_000);
+		var threads = java.lang.management.ManagementFactory.getThreadMXBean();
+		long end = threads.getCurrentThreadCpuTime() + 2_000_000_000L;
+		while (threads.getCurrentThreadCpuTime() < end) x += middle(500_000);
 		if (x == 42) System.out.println(x);
 	}
 }

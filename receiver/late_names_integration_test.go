@@ -18,6 +18,11 @@ import (
 // length, and returns its samples and the account of all.
 func recordToTheEnd(t *testing.T, cmd *exec.Cmd, length time.Duration) (samples, accounting []seen) {
 	t.Helper()
+	return recordWithDrains(t, cmd, length, 200*time.Millisecond)
+}
+
+func recordWithDrains(t *testing.T, cmd *exec.Cmd, length, drain time.Duration) (samples, accounting []seen) {
+	t.Helper()
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	cmd.Stderr = os.Stderr
@@ -32,7 +37,7 @@ func recordToTheEnd(t *testing.T, cmd *exec.Cmd, length time.Duration) (samples,
 	begun := false
 	w := record(t, func(c *Config) {
 		c.Targets.PIDs = []int{pid}
-		c.Window = length
+		c.Window, c.DrainInterval = length, drain
 		c.CPU.Frequency = 499
 	}, func(*wire) bool {
 		if !begun { // now that it is profiled
@@ -62,8 +67,10 @@ func named(samples []seen, leaf string) (n, all int64) {
 	return n, all
 }
 
-// A JVM lists its code when it ends, after all of it was sampled.
-func TestMapThatJavaWritesAtItsEnd(t *testing.T) {
+// buildHot makes a Java program that is busy for as many milliseconds of CPU
+// time as its argument tells, and returns its folder.
+func buildHot(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Hot.java"), []byte(`
 public class Hot {
@@ -71,7 +78,9 @@ public class Hot {
 	public static void main(String[] a) throws Exception {
 		while (System.in.read() >= 0) { }
 		long x = 0;
-		for (long end = System.nanoTime() + 3_000_000_000L; System.nanoTime() < end;) x += inner(100_000);
+		var threads = java.lang.management.ManagementFactory.getThreadMXBean();
+		long end = threads.getCurrentThreadCpuTime() + Integer.parseInt(a[0]) * 1_000_000L;
+		while (threads.getCurrentThreadCpuTime() < end) x += inner(1_000_000);
 		if (x == 42) System.out.println(x);
 	}
 }
@@ -80,7 +89,13 @@ public class Hot {
 	compile.Dir = dir
 	out, err := compile.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	cmd := exec.Command("java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-XX:+PreserveFramePointer", "-cp", dir, "Hot")
+	return dir
+}
+
+// A JVM lists its code when it ends, after all of it was sampled.
+func TestMapThatJavaWritesAtItsEnd(t *testing.T) {
+	dir := buildHot(t)
+	cmd := exec.Command("java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-XX:+PreserveFramePointer", "-cp", dir, "Hot", "3000")
 	samples, accounting := recordToTheEnd(t, cmd, time.Minute)
 	hot, all := named(samples, "Hot.inner")
 	t.Logf("%d of %d samples in Hot.inner; %v", hot, all, accounting[0].attrs)
@@ -89,6 +104,17 @@ public class Hot {
 	missing := 0
 	fmt.Sscan(accounting[0].attrs["flametel.frames.unknown.no_perf_map_entry"], &missing)
 	assert.Less(t, float64(missing)/float64(all), 0.05, "frames that have names do not count as unknown")
+}
+
+// One that ends before the first drain has its names, too.
+func TestJavaThatEndsBeforeADrain(t *testing.T) {
+	dir := buildHot(t)
+	cmd := exec.Command("java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-XX:+PreserveFramePointer", "-cp", dir, "Hot", "500")
+	samples, _ := recordWithDrains(t, cmd, time.Minute, time.Minute)
+	hot, all := named(samples, "Hot.inner")
+	t.Logf("%d of %d", hot, all)
+	require.Greater(t, all, int64(100))
+	assert.Greater(t, float64(hot)/float64(all), 0.5)
 }
 
 // generatedSource runs code that it generates for two seconds, and tells its
@@ -140,10 +166,10 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	tell(p, "first");
-	run(p, 3);
+	run(p, 4);
 	((unsigned char *)p)[3] = 1;
 	tell(p, "second");
-	run(p, 3);
+	run(p, 4);
 	return 0;
 }
 `
@@ -174,8 +200,9 @@ func TestNamesOfCodeThatTakesTurns(t *testing.T) {
 	second, _ := named(samples, "second")
 	t.Logf("%d and %d of %d", first, second, all)
 	require.Greater(t, all, int64(1000))
-	assert.InDelta(t, 0.5, float64(first)/float64(all), 0.1)
-	assert.InDelta(t, 0.5, float64(second)/float64(all), 0.1)
+	// The map is looked at once a second, so the first keeps its place so long.
+	assert.InDelta(t, 0.5, float64(first)/float64(all), 0.2)
+	assert.InDelta(t, 0.5, float64(second)/float64(all), 0.2)
 	begun := false // the second
 	byWindow := map[uint64][2]int64{}
 	var order []uint64

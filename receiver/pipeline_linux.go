@@ -74,9 +74,9 @@ func (h *hostSource) Start(context.Context) (err error) {
 		return err
 	}
 	h.registry = process.New(h.symbolizer, process.Options{CommandLines: h.cfg.ResourceAttributes.CommandLine})
+	h.targets = newTargets(&h.cfg.Targets)
 	h.unwinding.open(h)
 	h.resolver = &resolver{registry: h.registry, symbolizer: h.symbolizer, tables: h.unwinding.manager}
-	h.targets = newTargets(&h.cfg.Targets)
 	h.sources = newSources(h)
 	for _, src := range h.sources {
 		if err := src.Start(); err != nil {

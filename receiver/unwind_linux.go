@@ -37,6 +37,11 @@ func (u *unwinding) open(h *hostSource) {
 		return
 	}
 	u.tables = tables
+	if !h.targets.filter() {
+		if err := tables.FollowExecs(); err != nil {
+			h.log.Warn("New programs get their unwind tables at their first sample, which has no complete stack.", zap.Error(err))
+		}
+	}
 	u.manager = unwindtable.New(unwindtable.Options{
 		Kernel:    tables,
 		Processes: h.registry,

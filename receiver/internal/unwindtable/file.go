@@ -3,7 +3,6 @@
 package unwindtable
 
 import (
-	"errors"
 	"hash/maphash"
 	"io"
 	"slices"
@@ -19,6 +18,7 @@ import (
 type file struct {
 	object   *symbolize.Object
 	number   int
+	weight   uint64 // bytes of unwind information
 	state    fileState
 	segments []elffile.Segment // executable ones
 	base     addr.File         // of the rows
@@ -32,7 +32,7 @@ type fileState uint8
 const (
 	fileUnread fileState = iota
 	fileLoaded
-	fileLarge   // is being compiled, beside the others
+	fileWaiting // in a queue
 	fileNothing // it has no rows, or cannot be read; never tried again
 	fileRefused // there was no room, or it had to give way
 )
@@ -45,36 +45,14 @@ type table struct {
 	files []*file
 }
 
-// largeBytes of unwind information take some 20 ms to compile. Files that have
-// more are compiled beside the others, so that none has to wait for them.
-const largeBytes = 512 << 10
-
-// errLarge says that a file is one for the second queue.
-var errLarge = errors.New("large file")
-
-// weight is how many bytes of unwind information a file has.
-func weight(e *elffile.File) (n uint64) {
-	for i := range e.Sections {
-		switch e.Sections[i].Name {
-		case ".eh_frame", ".debug_frame", ".gopclntab", ".data.rel.ro.gopclntab":
-			n += e.Sections[i].Size
-		}
-	}
-	return n
-}
-
-// load compiles a file and puts its rows into the pool, or leaves it to the
-// second queue if it is large and mayWait.
-func (m *Manager) load(f *file, mayWait bool) error {
+// load compiles a file and puts its rows into the pool.
+func (m *Manager) load(f *file) error {
 	var t *unwind.Table
 	var segments []elffile.Segment
 	err := m.opts.Files.Read(f.object, func(r io.ReaderAt, size int64) error {
 		e, err := elffile.New(r, size)
 		if err != nil {
 			return err
-		}
-		if mayWait && weight(e) > largeBytes {
-			return errLarge
 		}
 		segments = slices.DeleteFunc(e.Segments(), func(s elffile.Segment) bool { return !s.Executable })
 		t, err = unwind.Compile(e, r, unwind.Options{MaxRows: m.opts.Kernel.Rows()})
@@ -83,17 +61,11 @@ func (m *Manager) load(f *file, mayWait bool) error {
 	m.state.Lock()
 	defer m.state.Unlock()
 	f.seen = m.opts.Now()
-	switch {
-	case errors.Is(err, errLarge):
-		f.state = fileLarge
-		m.queueLarge(f)
-		return nil
-	case err != nil:
+	if err != nil || len(t.Rows) <= 1 {
 		f.state = fileNothing
-		m.stats.Unreadable++
-		return nil
-	case len(t.Rows) <= 1:
-		f.state = fileNothing
+		if err != nil {
+			m.stats.Unreadable++
+		}
 		return nil
 	}
 	f.segments, f.base = segments, t.Base
@@ -199,63 +171,18 @@ func (m *Manager) miss(o *symbolize.Object) {
 	}
 }
 
-// reload loads files that had no room.
-func (m *Manager) reload(objects []*symbolize.Object) error {
-	var errs []error
+// reload queues files that had no room.
+func (m *Manager) reload(objects []*symbolize.Object) {
 	for _, o := range objects {
 		m.state.Lock()
 		f := m.files[o]
 		again := f != nil && f.state == fileRefused
+		if again {
+			f.state = fileUnread
+		}
 		m.state.Unlock()
 		if again {
-			errs = append(errs, m.load(f, true), m.announce(f))
+			m.want(f)
 		}
 	}
-	return errors.Join(errs...)
-}
-
-// announce makes all who map a file use it.
-func (m *Manager) announce(f *file) error {
-	m.state.Lock()
-	defer m.state.Unlock()
-	if f.state != fileLoaded {
-		return nil
-	}
-	return m.rewrite([]*file{f})
-}
-
-// queueLarge leaves a file to the second queue. m.state is held.
-func (m *Manager) queueLarge(f *file) {
-	m.large = append(m.large, f)
-	select {
-	case m.wakeLarge <- struct{}{}:
-	default:
-	}
-}
-
-// runLarge compiles large files until stop is closed.
-func (m *Manager) runLarge(stop <-chan struct{}, report func(error)) {
-	for {
-		select {
-		case <-stop:
-			return
-		case <-m.wakeLarge:
-		}
-		for f := m.nextLarge(); f != nil; f = m.nextLarge() {
-			if err := errors.Join(m.load(f, false), m.announce(f)); err != nil {
-				report(err)
-			}
-		}
-	}
-}
-
-func (m *Manager) nextLarge() *file {
-	m.state.Lock()
-	defer m.state.Unlock()
-	if len(m.large) == 0 {
-		return nil
-	}
-	f := m.large[0]
-	m.large = slices.Delete(m.large, 0, 1)
-	return f
 }

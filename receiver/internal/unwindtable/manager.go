@@ -6,10 +6,8 @@ import (
 	"errors"
 	"hash/maphash"
 	"io"
-	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/flametel/flametel/bpf"
 	"github.com/flametel/flametel/symbolize"
@@ -66,8 +64,6 @@ type Manager struct {
 	missed   []*symbolize.Object
 	wake     chan struct{}
 	pressure atomic.Bool // the pool of rows is nearly full
-	// wakeLarge wakes the second queue.
-	wakeLarge chan struct{}
 
 	state    sync.Mutex // guards what follows; held for moments only
 	spaces   map[uint32]*space
@@ -78,8 +74,10 @@ type Manager struct {
 	rows     extents
 	mappings extents
 	retired  []retired
-	large    []*file // of the second queue
-	stats    Stats
+	// Files that wait to be compiled. Large ones have a queue of their own, so
+	// that no small one has to wait for them.
+	small, large queue
+	stats        Stats
 }
 
 // Stats is what a Manager holds and what it came upon.
@@ -101,16 +99,17 @@ type Stats struct {
 // New returns a Manager that does nothing before Run.
 func New(opts Options) *Manager {
 	return &Manager{
-		opts:      opts,
-		seed:      maphash.MakeSeed(),
-		wake:      make(chan struct{}, 1),
-		wakeLarge: make(chan struct{}, 1),
-		spaces:    make(map[uint32]*space),
-		files:     make(map[*symbolize.Object]*file),
-		tables:    make(map[uint64]*table),
-		lists:     make(map[uint64]*list),
-		rows:      newExtents(opts.Kernel.Rows()),
-		mappings:  newExtents(opts.Kernel.Mappings()),
+		opts:     opts,
+		seed:     maphash.MakeSeed(),
+		wake:     make(chan struct{}, 1),
+		small:    newQueue(),
+		large:    newQueue(),
+		spaces:   make(map[uint32]*space),
+		files:    make(map[*symbolize.Object]*file),
+		tables:   make(map[uint64]*table),
+		lists:    make(map[uint64]*list),
+		rows:     newExtents(opts.Kernel.Rows()),
+		mappings: newExtents(opts.Kernel.Mappings()),
 	}
 }
 
@@ -140,7 +139,8 @@ func (m *Manager) nudge() {
 func (m *Manager) Run(stop <-chan struct{}, report func(error)) {
 	var large sync.WaitGroup
 	defer large.Wait()
-	large.Go(func() { m.runLarge(stop, report) })
+	large.Go(func() { m.compile(stop, &m.large, report) })
+	large.Go(func() { m.compile(stop, &m.small, report) })
 	for {
 		select {
 		case <-stop:
@@ -155,7 +155,7 @@ func (m *Manager) Run(stop <-chan struct{}, report func(error)) {
 		for _, r := range asked {
 			err = errors.Join(err, m.serve(r))
 		}
-		err = errors.Join(err, m.reload(missed))
+		m.reload(missed)
 		m.tidy()
 		if err != nil {
 			report(err)
@@ -206,40 +206,28 @@ func (m *Manager) followChanges() error {
 	return errors.Join(errs...)
 }
 
-// partial is how long compiling may take before what is ready is published.
-const partial = 20 * time.Millisecond
-
-// update makes the kernel walk the stacks of a process by what it maps now.
+// update makes the kernel walk the stacks of a process by what it maps now, as
+// far as that is loaded; the rest follows.
 func (m *Manager) update(s *space) error {
 	image, ok := m.opts.Processes.Image(s.key.PID, s.key.StartNanos)
 	if !ok {
 		return m.forget(s)
 	}
-	files, missing := m.filesOf(image)
-	var errs []error
-	published := false
-	began := time.Now()
-	for i, f := range missing {
-		if err := m.load(f, true); err != nil {
-			errs = append(errs, err)
-		}
-		if i+1 < len(missing) && time.Since(began) > partial {
-			errs = append(errs, m.publish(s, image, files))
-			published, began = true, time.Now()
+	files := m.filesOf(image)
+	err := m.publish(s, image, files)
+	for _, f := range files {
+		if f != nil {
+			m.want(f)
 		}
 	}
-	if !published || len(missing) > 0 {
-		errs = append(errs, m.publish(s, image, files))
-	}
-	return errors.Join(errs...)
+	return err
 }
 
-// filesOf returns the file of each mapping, nil for memory that is none, and
-// those that are not loaded, small ones first as far as is known.
-func (m *Manager) filesOf(image *symbolize.Process) (files, missing []*file) {
+// filesOf returns the file of each mapping, nil for memory that is none.
+func (m *Manager) filesOf(image *symbolize.Process) []*file {
 	m.state.Lock()
 	defer m.state.Unlock()
-	files = make([]*file, len(image.Mappings))
+	files := make([]*file, len(image.Mappings))
 	for i := range image.Mappings {
 		o := image.Mappings[i].Object
 		if !o.IsFile() {
@@ -252,11 +240,8 @@ func (m *Manager) filesOf(image *symbolize.Process) (files, missing []*file) {
 			m.files[o] = f
 		}
 		files[i] = f
-		if f.state == fileUnread && !slices.Contains(missing, f) {
-			missing = append(missing, f)
-		}
 	}
-	return files, missing
+	return files
 }
 
 // Stats returns what is held now.
