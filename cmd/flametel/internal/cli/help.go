@@ -59,6 +59,45 @@ Privileges: root, or CAP_BPF and CAP_PERFMON; CAP_SYS_PTRACE, CAP_DAC_READ_SEARC
 CAP_CHECKPOINT_RESTORE to name all functions. Environment: BROWSER is what --open runs.
 `
 
+const topHelp = `Show live which functions, files and processes use the CPUs of a Linux host.
+
+Usage:
+  flametel top [flags]
+
+Examples:
+  flametel top                                      the whole host, until you press q
+  flametel top -p 1234                              a process and its children
+  flametel top --once -i 10 --view modules          print one table of 10 s and exit
+  flametel top -n 60 -i 5 --filter nginx >log       a table each 5 s, for 5 minutes
+
+Target (default: the whole host):
+  -p, --pid PID               a process and its children; repeat it, or join with commas
+      --cgroup PATH           a cgroup, such as /system.slice/nginx.service; repeat it
+      --container ID          a container, by 12 to 64 digits of its ID; repeat it
+  -a, --all                   the whole host
+Sampling:
+  -F, --frequency HZ          samples per second and CPU, 1 to 9999                   (default 99)
+      --demangle STYLE        C++ and Rust names: simple, full or none             (default simple)
+      --no-inlines            do not look for inlined calls, which saves some work
+Table:
+  -i, --interval TIME         how often it is renewed, 200ms to 1m                     (default 2s)
+      --span TIME             how much time it covers, up to 10m   (default 10s, printed: interval)
+      --view WHAT             functions, modules (files) or processes           (default functions)
+      --sort WHAT             self (samples ended there) or total (also in callees)  (default self)
+      --filter REGEX          only lines whose function, module or process matches
+      --once                  print one table as text and exit
+  -n, --iterations N          print N tables as text and exit
+      --rows N                lines of a printed table                                (default 20)
+  -h, --help                  print this
+
+Keys: s self, t total, v view, / filter, Enter zoom into a process, Esc back, Space pause,
+w write a flame graph of the last minute, arrows and page keys move, ? help, q quit.
+Percentages are of the samples of the time shown; idle CPUs give none.
+Exit codes: 0 left, 1 failure, 2 wrong usage, 3 printed tables had no samples, 4 privileges are
+missing, 130 and 143 interrupted and terminated.
+Privileges: as for flametel record, which flametel record --dry-run checks.
+`
+
 const symbolsHelp = `Show what names the code of a file or process has, where they come from, and why code has none.
 
 Usage:

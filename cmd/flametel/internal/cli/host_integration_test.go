@@ -239,3 +239,16 @@ func TestCollectorTakesThePrintedConfiguration(t *testing.T) {
 		assert.NoError(t, err, "%s\n%s", out, p.stdout.String())
 	}
 }
+
+// The live table of a program with a known split.
+func TestTopOfAKnownProgram(t *testing.T) {
+	t.Parallel()
+	pid := workloads.Start(t, workloads.Burn.Build(t, "burn-top"), "600")
+	p := flametel(t, realReceiver, "top", "--once", "-i", "3", "-F", "499", "-p", strconv.Itoa(pid))
+	require.Zero(t, p.run(), "%s", p.stderr.String())
+	match := regexp.MustCompile(`(?m)^ *[0-9.]+% +([0-9.]+)%  \S+ +user +\S+ +heavy$`).FindStringSubmatch(p.stdout.String())
+	require.NotNil(t, match, "%s", p.stdout.String())
+	share, err := strconv.ParseFloat(match[1], 64)
+	require.NoError(t, err)
+	assert.InDelta(t, 70, share, 15, "%s", p.stdout.String())
+}

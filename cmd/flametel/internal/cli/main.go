@@ -45,6 +45,7 @@ func Run(args []string, r xreceiver.Factory) int {
 		Messages:       terminal.NewMessages(os.Stderr, columns),
 		Stdout:         os.Stdout,
 		StdoutTerminal: terminal.Is(os.Stdout),
+		StdinTerminal:  terminal.Is(os.Stdin),
 		Signals:        signals,
 		Args:           args,
 		Receiver:       r,

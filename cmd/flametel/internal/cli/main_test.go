@@ -159,6 +159,7 @@ func (p *program) files() []string {
 
 var (
 	elapsedText = regexp.MustCompile(`(in|after) [0-9]+\.[0-9] s\b`)
+	ownText     = regexp.MustCompile(`own CPU [0-9.]+%`)
 	sizeText    = regexp.MustCompile(`\([0-9]+ (bytes|kB)\)`)
 )
 

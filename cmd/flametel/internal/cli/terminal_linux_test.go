@@ -24,12 +24,19 @@ type screen struct {
 // onTerminal starts a program on a terminal of 60 columns of its own.
 func onTerminal(t *testing.T, p *program) *screen {
 	t.Helper()
+	return onTerminalOf(t, p, 60, nil)
+}
+
+// onTerminalOf is onTerminal with so many columns. What the program writes also
+// goes to a second writer, unless that is nil.
+func onTerminalOf(t *testing.T, p *program, columns uint16, also io.Writer) *screen {
+	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	require.NoError(t, err)
 	require.NoError(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
 	number, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
 	require.NoError(t, err)
-	require.NoError(t, unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 60}))
+	require.NoError(t, unix.IoctlSetWinsize(int(master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}))
 	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	require.NoError(t, err)
 	p.Stdin, p.Stdout, p.Stderr = slave, slave, slave
@@ -40,7 +47,11 @@ func onTerminal(t *testing.T, p *program) *screen {
 	term := &screen{program: p, keys: master, read: make(chan struct{})}
 	go func() {
 		defer close(term.read)
-		_, _ = io.Copy(&term.text, master) // ends with EIO when the last process closes it
+		var to io.Writer = &term.text
+		if also != nil {
+			to = io.MultiWriter(to, also)
+		}
+		_, _ = io.Copy(to, master) // ends with EIO when the last process closes it
 	}()
 	t.Cleanup(func() {
 		_ = p.Process.Kill()

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 
@@ -42,6 +43,12 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 			assert.Contains(t, recordHelp, "  -"+f.Shorthand+", --"+f.Name)
 		}
 	})
+}
+
+// flagNames are the long names of the flags of a command.
+func flagNames(cmd *cobra.Command) (names []string) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
 }
 
 func TestHelpOfTheProgram(t *testing.T) {

@@ -110,7 +110,7 @@ func (r *recording) report(code int) *Report {
 	rep := &Report{
 		Version: version.Version, Command: valid8(r.Args), ExitCode: code, Ended: "time",
 		Outputs: []Output{}, Phases: []Seconds{}, Top: []Function{}, Unknown: []Module{},
-		Seconds: r.covered(k).Seconds(), OwnCPUSeconds: ownCPU().Seconds(),
+		Seconds: r.covered(k).Seconds(), OwnCPUSeconds: OwnCPU().Seconds(),
 		Type: r.kind(), Samples: k.Total, Stacks: k.Stacks(), Processes: k.Processes(),
 	}
 	switch {

@@ -10,17 +10,11 @@ import (
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/consumer"
-	"go.opentelemetry.io/collector/exporter"
 	"go.opentelemetry.io/collector/exporter/xexporter"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
-	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/xreceiver"
-	metricnoop "go.opentelemetry.io/otel/metric/noop"
-	tracenoop "go.opentelemetry.io/otel/trace/noop"
 
 	"github.com/flametel/flametel/cmd/flametel/internal/tally"
-	"github.com/flametel/flametel/cmd/flametel/internal/version"
 	"github.com/flametel/flametel/exporter/choose"
 )
 
@@ -43,34 +37,17 @@ const shutdownTime = 30 * time.Second
 // newPipeline makes the components; none of them runs yet.
 func newPipeline(ctx context.Context, s *Settings, o *Options, pids []int, outputs []output) (*pipeline, error) {
 	p := &pipeline{choice: o.choice(), failed: make(chan error, 1), tally: tally.New()}
-	telemetry := component.TelemetrySettings{
-		Logger:         newLogger(s.Messages, o.Verbose),
-		TracerProvider: tracenoop.NewTracerProvider(),
-		MeterProvider:  metricnoop.NewMeterProvider(),
-		Resource:       pcommon.NewResource(),
-	}
-	build := component.BuildInfo{Command: "flametel", Description: "flametel record", Version: version.Version}
 	for i := range outputs {
 		cfg := o.exporterConfig(s.Exporter, &outputs[i])
 		// Once for all outputs, and for the summary.
 		cfg.Include, cfg.Exclude, cfg.Frames = "", "", ""
-		if err := cfg.Validate(); err != nil {
-			return nil, err
-		}
-		id := component.NewIDWithName(s.Exporter.Type(), outputs[i].path)
-		e, err := s.Exporter.CreateProfiles(ctx, exporter.Settings{ID: id, TelemetrySettings: telemetry, BuildInfo: build}, cfg)
+		e, err := newExporter(ctx, s, cfg, telemetry(s.Messages, o.Verbose))
 		if err != nil {
 			return nil, err
 		}
 		p.exporters = append(p.exporters, e)
 	}
-	cfg := o.receiverConfig(s.Receiver, pids)
-	if err := cfg.Validate(); err != nil {
-		return nil, err
-	}
-	r, err := s.Receiver.CreateProfiles(ctx, receiver.Settings{
-		ID: component.NewID(s.Receiver.Type()), TelemetrySettings: telemetry, BuildInfo: build,
-	}, cfg, p)
+	r, err := newReceiver(ctx, s, o.receiverConfig(s.Receiver, pids), telemetry(s.Messages, o.Verbose), p)
 	p.receiver = r
 	return p, err
 }

@@ -47,7 +47,7 @@ type progress struct {
 // startProgress shows progress unless it was not asked for or would be mixed
 // with what a command writes to the same terminal.
 func (r *recording) startProgress() *progress {
-	p := &progress{recording: r, shown: r.began, used: ownCPU()}
+	p := &progress{recording: r, shown: r.began, used: OwnCPU()}
 	switch {
 	case r.Quiet, r.command != nil && r.Messages.Interactive():
 	case r.Messages.Interactive():
@@ -66,7 +66,7 @@ func (p *progress) tick() <-chan time.Time {
 }
 
 func (p *progress) show() {
-	now, used := time.Now(), ownCPU()
+	now, used := time.Now(), OwnCPU()
 	own := float64(used-p.used) / float64(max(now.Sub(p.shown), 1))
 	p.shown, p.used = now, used
 	p.Messages.Progress(p.text(now.Sub(p.began), own))

@@ -119,7 +119,7 @@ func (r *recording) failed(err error) (int, error) {
 	case errors.As(err, &notRun):
 		return notRun.Code, err
 	case r.began.IsZero() && r.pipeline != nil && receiver.IsPrivilegeError(err):
-		return CodePrivileges, r.privilegeText(err)
+		return r.StartFailed(err)
 	case len(r.Command) > 0:
 		return CodeOurs, err
 	}
@@ -195,7 +195,7 @@ func (r *recording) finish(why outcome) (int, error) {
 func (r *recording) code(why outcome) int {
 	switch {
 	case why.signal != nil:
-		return signalCode(why.signal)
+		return SignalCode(why.signal)
 	case r.pipeline.tally.Kind(r.kind()).Total == 0:
 		return CodeNoSamples
 	}

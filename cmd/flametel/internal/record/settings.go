@@ -30,6 +30,7 @@ type Settings struct {
 	Stdout   io.Writer // for the configuration that PrintConfig writes
 	// StdoutTerminal: standard output is a terminal, unfit for binary data.
 	StdoutTerminal bool
+	StdinTerminal  bool
 	// Signals are those that end a recording and those that only a command
 	// gets.
 	Signals <-chan os.Signal
@@ -45,3 +46,6 @@ type Settings struct {
 	Now    func() time.Time
 	Getenv func(string) string
 }
+
+// Interactive reports whether a person can see standard output and type.
+func (s *Settings) Interactive() bool { return s.StdinTerminal && s.StdoutTerminal }

@@ -43,7 +43,7 @@ func watchSignals(r *recording) *signals {
 					continue
 				}
 				r.releaseOutputs()
-				r.Exit(signalCode(sig))
+				r.Exit(SignalCode(sig))
 			}
 		}
 	})
@@ -95,8 +95,8 @@ func ends(s os.Signal) bool {
 	return s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGHUP
 }
 
-// signalCode is the exit code after a signal.
-func signalCode(s os.Signal) int {
+// SignalCode is the exit code after a signal.
+func SignalCode(s os.Signal) int {
 	if number, ok := s.(syscall.Signal); ok {
 		return codeSignal + int(number)
 	}

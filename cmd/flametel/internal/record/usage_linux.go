@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownCPU is the CPU time that this process has used so far.
-func ownCPU() time.Duration {
+// OwnCPU is the CPU time that this process has used so far.
+func OwnCPU() time.Duration {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
 		return 0

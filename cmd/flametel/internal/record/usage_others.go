@@ -4,5 +4,5 @@ package record
 
 import "time"
 
-// ownCPU is the CPU time that this process has used so far; here it is not known.
-func ownCPU() time.Duration { return 0 }
+// OwnCPU is the CPU time that this process has used so far; here it is not known.
+func OwnCPU() time.Duration { return 0 }

@@ -1,0 +1,225 @@
+package top
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/clipperhouse/displaywidth"
+
+	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
+)
+
+// style is how a line looks; a screen gives it colours.
+type style int
+
+const (
+	plain style = iota
+	title
+	header
+	chosen
+	faint
+	alarm
+)
+
+// line is a line of the screen. Its text holds nothing that a terminal would take
+// for a command, and is as wide as the screen at most.
+type line struct {
+	text string
+	style
+}
+
+// facts are what is shown beside the table.
+type facts struct {
+	subject   string  // what is profiled
+	frequency int     // asked, Hz
+	own       float64 // the part of one CPU that we use
+}
+
+// Widths of the columns in characters; the last one takes what is left.
+const (
+	percentWidth = 7
+	processWidth = 16
+	kindWidth    = 8
+	moduleWidth  = 20
+	pidWidth     = 8
+)
+
+// headLines are above the rows: facts, choice, names of columns.
+const headLines = 3
+
+// lines draws the screen.
+func (v *view) lines(t *table, f facts, width, height int) []line {
+	if v.help {
+		return v.helpLines(width, height)
+	}
+	room := max(height-headLines-1, 1)
+	v.selected = max(0, min(v.selected, len(t.rows)-1))
+	v.top = max(0, min(v.top, v.selected))
+	if v.selected >= v.top+room {
+		v.top = v.selected - room + 1
+	}
+	out := []line{
+		{clip(t.facts(f), width), title},
+		{clip(v.choiceText(t), width), plain},
+		{clip(v.columns(), width), header},
+	}
+	for i := v.top; i < min(v.top+room, len(t.rows)); i++ {
+		l := line{clip(v.rowText(t, &t.rows[i]), width), plain}
+		if i == v.selected {
+			l.style = chosen
+		}
+		out = append(out, l)
+	}
+	if len(t.rows) == 0 {
+		out = append(out, line{clip(v.emptyText(t), width), faint})
+	}
+	for len(out) < headLines+room {
+		out = append(out, line{})
+	}
+	return append(out[:headLines+room], v.footer(width))
+}
+
+// facts is the first line.
+func (t *table) facts(f facts) string {
+	parts := []string{"flametel top", f.subject}
+	if u := t.host; u.known {
+		parts = append(parts,
+			fmt.Sprintf("%.2f of %d CPUs busy", u.busy, u.cpus),
+			fmt.Sprintf("%d samples in %s, %d lost", t.all, t.covers.Round(100*time.Millisecond), u.lost),
+			fmt.Sprintf("%.1f of %d Hz", u.achieved, f.frequency))
+	} else {
+		parts = append(parts, fmt.Sprintf("%d Hz", f.frequency))
+	}
+	return strings.Join(append(parts, fmt.Sprintf("own CPU %.1f%%", 100*f.own)), "  ")
+}
+
+// choiceText says what is shown.
+func (v *view) choiceText(t *table) string {
+	parts := []string{fmt.Sprintf("%d %s by %s time", len(t.rows), levelNames[v.level], v.sort)}
+	if v.zoom != nil {
+		name := "process " + terminal.Clip(v.zoom.process, processWidth)
+		if v.zoom.pid != 0 {
+			name += fmt.Sprintf(" (%d)", v.zoom.pid)
+		}
+		parts = append(parts, fmt.Sprintf("only %s: %d samples are 100%%", name, t.samples))
+	}
+	if v.input != "" && !v.typing {
+		parts = append(parts, "filter /"+terminal.Escape(v.input)+"/")
+	}
+	if v.paused {
+		parts = append(parts, "PAUSED")
+	}
+	return strings.Join(parts, "  ")
+}
+
+func (v *view) columns() string {
+	mark := func(name, sort string) string {
+		if v.sort == sort {
+			return name + "*"
+		}
+		return name
+	}
+	text := pad(mark("SELF", bySelf), percentWidth, true) + " " + pad(mark("TOTAL", byTotal), percentWidth, true) + "  "
+	switch v.level {
+	case processes:
+		return text + pad("PID", pidWidth, true) + "  PROCESS"
+	case modules:
+		return text + pad("PROCESS", processWidth, false) + "  MODULE"
+	}
+	return text + pad("PROCESS", processWidth, false) + "  " + pad("KIND", kindWidth, false) + "  " + pad("MODULE", moduleWidth, false) + "  FUNCTION"
+}
+
+func (v *view) rowText(t *table, r *row) string {
+	text := pad(percent(r.self, t.samples), percentWidth, true) + " " + pad(percent(r.total, t.samples), percentWidth, true) + "  "
+	switch v.level {
+	case processes:
+		return text + pad(fmt.Sprint(r.pid), pidWidth, true) + "  " + escape(r.process)
+	case modules:
+		return text + pad(escape(r.process), processWidth, false) + "  " + escape(r.module)
+	}
+	return text + pad(escape(r.process), processWidth, false) + "  " + pad(r.kind.String(), kindWidth, false) + "  " +
+		pad(escape(r.module), moduleWidth, false) + "  " + escape(r.name)
+}
+
+// maxName is more than any terminal shows of a name; longer ones are cut before
+// work is done on them.
+const maxName = 1000
+
+func escape(name string) string { return terminal.Clip(name, maxName) }
+
+func (v *view) emptyText(t *table) string {
+	switch {
+	case t.all == 0 && t.host.known && t.host.taken > 0:
+		return "  no samples: all CPUs are idle, or what you asked for does not run"
+	case t.all == 0:
+		return "  waiting for the first samples ..."
+	case v.filter != nil:
+		return "  nothing matches"
+	}
+	return "  no samples of this process in this time"
+}
+
+// footer is the last line: what is typed, what happened, or the keys.
+func (v *view) footer(width int) line {
+	switch {
+	case v.typing && v.inputErr != "":
+		return line{clip("/"+terminal.Escape(v.input)+"   "+terminal.Escape(v.inputErr), width), alarm}
+	case v.typing:
+		return line{clip("/"+terminal.Escape(v.input)+"   (Enter keeps it, Esc drops it)", width), title}
+	case v.status != "" && v.statusBad:
+		return line{clip(terminal.Escape(v.status), width), alarm}
+	case v.status != "":
+		return line{clip(terminal.Escape(v.status), width), title}
+	}
+	var keys []string
+	for _, a := range actions() {
+		if a.word != "" {
+			name, _, _ := strings.Cut(a.shown, ",")
+			keys = append(keys, name+" "+a.word)
+		}
+	}
+	return line{clip(strings.Join(keys, "  "), width), faint}
+}
+
+func (v *view) helpLines(width, height int) []line {
+	out := []line{{clip("Keys", width), title}, {}}
+	for _, a := range actions() {
+		out = append(out, line{clip("  "+pad(a.shown, 12, false)+a.text, width), plain})
+	}
+	out = append(out, line{}, line{clip("SELF: samples that ended in it. TOTAL: samples that have it anywhere in their stack.", width), plain})
+	for len(out) < height {
+		out = append(out, line{})
+	}
+	return out[:max(height, 1)]
+}
+
+// percent is part of whole with one decimal; a part is never shown as nothing.
+func percent(part, whole int64) string {
+	if whole <= 0 {
+		return "-"
+	}
+	share := 100 * float64(part) / float64(whole)
+	if part > 0 && share < 0.05 {
+		return "<0.1%"
+	}
+	return fmt.Sprintf("%.1f%%", share)
+}
+
+// clip cuts text to so many columns of a terminal.
+func clip(text string, width int) string {
+	if width <= 0 {
+		return ""
+	}
+	return displaywidth.TruncateString(text, width, "…")
+}
+
+// pad clips text to so many columns, or fills it up with spaces.
+func pad(text string, width int, right bool) string {
+	text = clip(text, width)
+	space := strings.Repeat(" ", max(0, width-displaywidth.String(text)))
+	if right {
+		return space + text
+	}
+	return text + space
+}
