@@ -165,6 +165,65 @@ func TestFileOverwrittenBeforeItWasReadHasNoNames(t *testing.T) {
 	}
 }
 
+// What was written just before it was mapped is likely to be written again soon.
+func TestYoungFileOverwrittenBeforeItsSampleIsNamed(t *testing.T) {
+	t.Parallel()
+	for _, id := range []string{"-Wl,--build-id=none", "-Wl,--build-id"} {
+		alpha, beta := functions(t, id, "alpha"), functions(t, id, "beta")
+		proc, root := fakeProc(t)
+		path := filepath.Join(root, "lib.so")
+		copyFile(t, alpha.path, path)
+		written, err := os.Stat(path)
+		require.NoError(t, err)
+		l := describe(t, path)
+		m := l.mapping(base, "/lib.so")
+		s := newPatient(Options{ProcRoot: proc, Now: func() time.Time { return written.ModTime().Add(time.Second) }})
+		p := process(s, m)
+		early := p.Mappings[0].Object.early.Load()
+		require.NotNil(t, early)
+		require.Eventually(t, func() bool { return len(early.done) == 1 }, time.Minute, time.Millisecond)
+		copyFile(t, beta.path, path)
+		assert.Equal(t, "alpha", name(one(s, p, l.at(m, "alpha"))), id)
+		s.Close()
+	}
+}
+
+func TestWhatIsReadEarlyIsBounded(t *testing.T) {
+	t.Parallel()
+	l := functions(t, "-Wl,--build-id=0x01", "f")
+	proc, ms := copies(t, l, 3*maxEarlyImages)
+	now := time.Now()
+	for _, m := range ms {
+		require.NoError(t, os.Chtimes(filepath.Join(proc, "7/root", m.Path), now, now))
+	}
+	s := newPatient(Options{ProcRoot: proc, Now: func() time.Time { return now }})
+	defer s.Close()
+	var mapped []Mapped
+	for _, m := range ms { // one by one, so that none is left out because others are at work
+		mapped = append(mapped, Mapped{Mapping: m, Object: s.Open(7, m)})
+		require.Eventually(t, func() bool {
+			s.index.mu.Lock()
+			defer s.index.mu.Unlock()
+			return s.index.earlyTasks == 0
+		}, time.Minute, time.Millisecond)
+		require.Less(t, len(s.index.early), maxEarlyImages+1)
+	}
+	p := NewProcess(7, 0).With(mapped)
+	held := 0
+	for i := range p.Mappings {
+		if p.Mappings[i].Object.early.Load() != nil {
+			held++
+		}
+	}
+	assert.Equal(t, maxEarlyImages, held)
+	for i, m := range ms {
+		assert.Equal(t, "f", name(one(s, p, l.at(m, "f"))), "%d", i)
+	}
+	old := newPatient(Options{ProcRoot: proc, Now: func() time.Time { return now.Add(time.Hour) }})
+	defer old.Close()
+	assert.Nil(t, old.Open(7, ms[0]).early.Load(), "an old file is read when it is needed")
+}
+
 func TestLibrariesThatTakeTurnsAtAnAddress(t *testing.T) {
 	t.Parallel()
 	first, second := functions(t, "", "first"), functions(t, "", "second")

@@ -77,8 +77,12 @@ func (s *Symbolizer) imageOf(o *Object) *image {
 		if s.late > 0 {
 			patience = s.patience.short
 		}
-		o.loading = make(chan *image, 1)
-		go func() { o.loading <- s.load(o, nil) }()
+		if early := o.early.Swap(nil); early != nil {
+			o.loading = early.done
+		} else {
+			o.loading = make(chan *image, 1)
+			go func() { o.loading <- s.load(o, nil) }()
+		}
 		s.late++
 	}
 	img := wait(o.loading, patience)

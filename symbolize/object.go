@@ -24,7 +24,8 @@ type Object struct {
 	data   []byte      // instead of a file: the image of a vDSO
 	extent addr.File   // end of the mapped part, as far as Open was told
 	failed atomic.Bool // reading did not succeed; another process may make it so
-	lost   error       // why it could not be opened, if it is an objectLost
+	early  atomic.Pointer[earlyImage]
+	lost   error // why it could not be opened, if it is an objectLost
 
 	held holding // what follows; all guarded by Symbolizer.mu
 	// image is what the file says; nil until it is asked for, and after it was

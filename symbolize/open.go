@@ -22,6 +22,9 @@ type index struct {
 	objects map[objectKey]*Object
 	inodes  map[inodeKey]pinned
 	seen    uint64
+
+	early      []*Object // whose images are read before they are asked for
+	earlyTasks int
 }
 
 // inodeKey is what /proc/PID/maps says of a file.
@@ -118,6 +121,7 @@ func (s *Symbolizer) insert(key objectKey, from origin, f *located) *Object {
 	if o == nil || o.failed.Load() {
 		o = &Object{kind: objectFile, key: key, extent: addr.File(f.id.size)}
 		x.add(o)
+		s.readEarly(o) // as soon as mu is free
 	}
 	s.files.forget(o.pin)
 	o.pin = pin
