@@ -108,7 +108,8 @@ func TestRuntimeWithoutNamesIsToldOfOnce(t *testing.T) {
 }
 
 // A JVM tells the names of its code however it is walked. With frame pointers
-// the stack goes down to where the thread began.
+// the stack goes down to where the thread began, without them it is marked as
+// cut: the code at its end did not begin there.
 func TestStacksOfJava(t *testing.T) {
 	source := write(t, "Hot.java", `
 public class Hot {
@@ -134,6 +135,13 @@ public class Hot {
 		hot, all := named(samples, "Hot.inner")
 		assert.Greater(t, float64(hot)/float64(all), 0.7, flag)
 		if !whole {
+			cut := int64(0)
+			for _, s := range samples {
+				if len(s.frames) > 1 && s.frames[0] == "Hot.inner" && s.frames[len(s.frames)-1] == "[truncated]" {
+					cut += s.value
+				}
+			}
+			assert.Greater(t, float64(cut)/float64(hot), 0.9)
 			continue
 		}
 		complete := int64(0)

@@ -117,6 +117,21 @@ func TestJavaThatEndsBeforeADrain(t *testing.T) {
 	assert.Greater(t, float64(hot)/float64(all), 0.5)
 }
 
+// V8 keeps up to 2 MB of its binary log back until it ends.
+func TestLogThatNodeWritesAtItsEnd(t *testing.T) {
+	script := write(t, "busy.js", `
+function hotFunction(n) { let s = 0; for (let i = 0; i < n; i++) s += i % 7; return s; }
+require('fs').readSync(0, Buffer.alloc(1));
+for (const begin = process.cpuUsage(); process.cpuUsage(begin).user < 2e6;) hotFunction(100000);
+`)
+	cmd := exec.Command("node", "--perf-prof", "--no-turbo-inlining", script)
+	cmd.Dir = filepath.Dir(script)
+	samples, _ := recordToTheEnd(t, cmd, time.Minute)
+	hot, all := named(samples, "hotFunction")
+	t.Logf("%d of %d", hot, all)
+	assert.Greater(t, float64(hot)/float64(all), 0.8)
+}
+
 // generatedSource runs code that it generates for two seconds, and tells its
 // name only then; then it ends. With an argument it goes on with other code
 // at the same place, whose name it tells at once.
