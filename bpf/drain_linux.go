@@ -145,6 +145,7 @@ func (d *drainer) readStats(generation uint32, stats *Stats) ([]uint64, error) {
 		stats.LostCountsFull += now.LostCountsFull - before.LostCountsFull
 		stats.LostStacksFull += now.LostStacksFull - before.LostStacksFull
 		stats.LostScratch += now.LostScratch - before.LostScratch
+		stats.LostState += now.LostState - before.LostState
 		stats.UserTruncated += now.UserTruncated - before.UserTruncated
 		stats.KernelTruncated += now.KernelTruncated - before.KernelTruncated
 		stats.Missed += now.Missed - before.Missed
@@ -193,6 +194,9 @@ func (d *drainer) takeCounts(m *ebpf.Map) (int, error) {
 				Count:      d.counts[i].Count,
 				LastNanos:  d.counts[i].LastNs,
 				Context:    k.Context,
+				Detail:     k.Detail,
+				Record:     d.stack(k.Record),
+				Sums:       d.counts[i].Sums,
 				Slot:       k.Slot,
 			})
 		}

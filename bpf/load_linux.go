@@ -11,20 +11,32 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// objects are the loaded programs and maps of one Sampler.
+// object is a compiled object and how it is set up. All of them have the maps
+// and settings that are shared, under the same names; the generated names of
+// "profile" stand for those of any.
+type object struct {
+	name string
+	spec func() (*ebpf.CollectionSpec, error)
+	// variables are the settings that others do not have.
+	variables map[string]any
+	// fit changes the specification before it is loaded; nil takes it as it is.
+	fit func(*ebpf.CollectionSpec)
+}
+
+// objects are the loaded programs and maps of one kind.
 type objects struct {
-	profile    *ebpf.Collection
+	programs   *ebpf.Collection
 	targets    *ebpf.Collection // nil unless targets are filtered
 	generation *ebpf.Variable
 	counts     [2]*ebpf.Map
 	chunks     [2]*ebpf.Map
 	stats      *ebpf.Map
-	program    *ebpf.Program
+	program    *ebpf.Program // the one that is called like the object, if there is one
 	lifecycle  []link.Link
 }
 
 // load loads what opts need and nothing else. The caller closes the result.
-func load(opts *Options) (_ *objects, err error) {
+func load(opts *Options, of *object) (_ *objects, err error) {
 	// Kernels before 5.11 charge maps to this limit; later ones need no more
 	// than that the attempt is made and may fail.
 	_ = rlimit.RemoveMemlock()
@@ -38,17 +50,17 @@ func load(opts *Options) (_ *objects, err error) {
 			o.close()
 		}
 	}()
-	err = o.loadProfile(opts)
+	err = o.loadPrograms(opts, of)
 	if isRefusal(err) && opts.Tables != nil {
 		// Better cut stacks than none.
 		if opts.OnTablesRefused != nil {
-			opts.OnTablesRefused(loadError("profile", err))
+			opts.OnTablesRefused(loadError(of.name, err))
 		}
 		opts.Tables = nil
-		err = o.loadProfile(opts)
+		err = o.loadPrograms(opts, of)
 	}
 	if err != nil {
-		return nil, loadError("profile", err)
+		return nil, loadError(of.name, err)
 	}
 	if opts.FilterTargets {
 		if err := o.loadTargets(); err != nil {
@@ -58,42 +70,49 @@ func load(opts *Options) (_ *objects, err error) {
 	return o, nil
 }
 
-func (o *objects) loadProfile(opts *Options) error {
+func (o *objects) loadPrograms(opts *Options, of *object) error {
 	f, err := opts.features()
 	if err != nil {
 		return err
 	}
-	spec, err := loadProfile()
+	spec, err := of.spec()
 	if err != nil {
 		return err
+	}
+	if of.fit != nil {
+		of.fit(spec)
 	}
 	for _, names := range [][2]string{{profileMapCounts0, profileMapChunks0}, {profileMapCounts1, profileMapChunks1}} {
 		spec.Maps[names[0]].MaxEntries = opts.mapEntries()
 		spec.Maps[names[1]].MaxEntries = opts.chunkEntries()
 	}
-	if err := setVariables(spec, opts, f); err != nil {
+	if err := setAll(spec, sharedVariables(opts, f)); err != nil {
 		return err
 	}
-	o.profile, err = ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: opts.Tables.use(spec)})
+	if err := setAll(spec, of.variables); err != nil {
+		return err
+	}
+	o.programs, err = ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: opts.Tables.use(spec)})
 	if err != nil {
 		return err
 	}
-	maps := o.profile.Maps
+	maps := o.programs.Maps
 	o.counts = [2]*ebpf.Map{maps[profileMapCounts0], maps[profileMapCounts1]}
 	o.chunks = [2]*ebpf.Map{maps[profileMapChunks0], maps[profileMapChunks1]}
 	o.stats = maps[profileMapStats]
-	o.program = o.profile.Programs[profileProgProfile]
-	o.generation = o.profile.Variables[profileVarGeneration]
+	o.program = o.programs.Programs[of.name]
+	o.generation = o.programs.Variables[profileVarGeneration]
 	return nil
 }
 
-func setVariables(spec *ebpf.CollectionSpec, opts *Options, f features) error {
+// sharedVariables are the settings that every object has.
+func sharedVariables(opts *Options, f features) map[string]any {
 	rows, mappings := opts.Tables.size()
 	verdict := uint8(verdictDrop)
 	if opts.KeepUnknown {
 		verdict = verdictKeep
 	}
-	values := map[string]any{
+	return map[string]any{
 		profileVarHaveLoop:       f.loop,
 		profileVarHaveTaskRegs:   f.taskRegs,
 		profileVarHaveTables:     opts.Tables != nil,
@@ -101,19 +120,24 @@ func setVariables(spec *ebpf.CollectionSpec, opts *Options, f features) error {
 		profileVarMappingMask:    mappings - 1,
 		profileVarHashSeed:       rand.Uint64() | 1,
 		profileVarPerThread:      opts.PerThread,
-		profileVarPeriodNs:       opts.periodNanos(),
 		profileVarFilterTargets:  opts.FilterTargets,
 		profileVarUnknownVerdict: verdict,
-		profileVarIdleByTask:     len(opts.IdleRanges) == 0,
 	}
+}
+
+// profileObject is the program of the CPU clock.
+func profileObject(opts *Options) *object {
 	var ranges [maxIdleRanges]profileFtRange
 	n := 0
 	for ; n < min(len(opts.IdleRanges), len(ranges)); n++ {
 		ranges[n].Start, ranges[n].End = opts.IdleRanges[n].Start, opts.IdleRanges[n].End
 	}
-	values[profileVarIdleRanges] = ranges[:]
-	values[profileVarIdleRangeCount] = uint32(n)
-	return setAll(spec, values)
+	return &object{name: "profile", spec: loadProfile, variables: map[string]any{
+		profileVarPeriodNs:       opts.periodNanos(),
+		profileVarIdleByTask:     len(opts.IdleRanges) == 0,
+		profileVarIdleRanges:     ranges[:],
+		profileVarIdleRangeCount: uint32(n),
+	}}
 }
 
 // setAll sets the variables of a collection before it is loaded.
@@ -145,7 +169,7 @@ func (o *objects) loadTargets() error {
 		return err
 	}
 	o.targets, err = ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{
-		MapReplacements: map[string]*ebpf.Map{targetsMapTargets: o.profile.Maps[profileMapTargets]},
+		MapReplacements: map[string]*ebpf.Map{targetsMapTargets: o.programs.Maps[profileMapTargets]},
 	})
 	if err != nil {
 		return err
@@ -166,6 +190,24 @@ func (o *objects) loadTargets() error {
 	return nil
 }
 
+func (o *objects) setTarget(t Target, keep bool) error {
+	value := profileFtTarget{StartTicks: t.StartTicks, Verdict: verdictDrop}
+	if keep {
+		value.Verdict = verdictKeep
+	}
+	if err := o.programs.Maps[profileMapTargets].Put(t.PID, &value); err != nil {
+		return fmt.Errorf("set target %d: %w", t.PID, err)
+	}
+	return nil
+}
+
+func (o *objects) isTarget(t Target) (keep, known bool) {
+	var value profileFtTarget
+	err := o.programs.Maps[profileMapTargets].Lookup(t.PID, &value)
+	known = err == nil && value.StartTicks == t.StartTicks
+	return known && value.Verdict == verdictKeep, known
+}
+
 // childrenLost is how many children of targets could not be followed so far.
 func (o *objects) childrenLost() (n uint64, err error) {
 	if o.targets == nil {
@@ -182,8 +224,8 @@ func (o *objects) close() {
 	if o.targets != nil {
 		o.targets.Close()
 	}
-	if o.profile != nil {
-		o.profile.Close()
+	if o.programs != nil {
+		o.programs.Close()
 	}
 }
 

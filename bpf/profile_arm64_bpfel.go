@@ -25,6 +25,7 @@ type profileFtCount struct {
 	_      structs.HostLayout
 	Count  uint64
 	LastNs uint64
+	Sums   [2]uint64
 }
 
 type profileFtCountKey struct {
@@ -33,6 +34,8 @@ type profileFtCountKey struct {
 	UserStack   uint64
 	KernelStack uint64
 	Context     uint64
+	Detail      uint64
+	Record      uint64
 	Pid         uint32
 	Tid         uint32
 	Slot        uint32
@@ -65,8 +68,12 @@ type profileFtScratch struct {
 		Pc     uint64
 		Pstate uint64
 	}
+	Len    uint32
+	End    uint32
 	Regs   [32]uint64
 	Signal [33]uint64
+	Busy   uint32
+	Pad    uint32
 	Chunk  profileFtChunk
 }
 
@@ -89,6 +96,7 @@ type profileFtStats struct {
 	LostCountsFull  uint64
 	LostStacksFull  uint64
 	LostScratch     uint64
+	LostState       uint64
 	UserTruncated   uint64
 	KernelTruncated uint64
 	Missed          uint64

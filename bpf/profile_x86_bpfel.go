@@ -25,6 +25,7 @@ type profileFtCount struct {
 	_      structs.HostLayout
 	Count  uint64
 	LastNs uint64
+	Sums   [2]uint64
 }
 
 type profileFtCountKey struct {
@@ -33,6 +34,8 @@ type profileFtCountKey struct {
 	UserStack   uint64
 	KernelStack uint64
 	Context     uint64
+	Detail      uint64
+	Record      uint64
 	Pid         uint32
 	Tid         uint32
 	Slot        uint32
@@ -82,8 +85,12 @@ type profileFtScratch struct {
 		Sp     uint64
 		Ss     uint64
 	}
+	Len    uint32
+	End    uint32
 	Regs   [32]uint64
 	Signal [33]uint64
+	Busy   uint32
+	Pad    uint32
 	Chunk  profileFtChunk
 }
 
@@ -106,6 +113,7 @@ type profileFtStats struct {
 	LostCountsFull  uint64
 	LostStacksFull  uint64
 	LostScratch     uint64
+	LostState       uint64
 	UserTruncated   uint64
 	KernelTruncated uint64
 	Missed          uint64

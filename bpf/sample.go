@@ -15,6 +15,7 @@ const (
 	KernelMode                              // the CPU ran in kernel mode
 	Compat                                  // 32-bit code on a 64-bit kernel
 	InExec                                  // during an exec, so without a user stack
+	Selected                                // stands for others that were not looked at
 )
 
 // endShift is FT_END_SHIFT of sample.h.
@@ -85,6 +86,13 @@ type Sample struct {
 	Count uint64
 	// LastNanos is when the newest of them was taken, CLOCK_MONOTONIC.
 	LastNanos uint64
+	// Sums are what the observations add up to, in the terms of their kind:
+	// nanoseconds or bytes.
+	Sums [2]uint64
+	// Detail says what happened and Record holds the bytes of a text, both in
+	// the terms of the kind.
+	Detail uint64
+	Record []uint64
 	// Context and Slot are reserved for links to traces and for heat maps.
 	Context uint64
 	Slot    uint32
@@ -108,6 +116,8 @@ type Stats struct {
 	LostCountsFull uint64 // the map of counts had no room
 	LostStacksFull uint64 // the map of stacks had no room
 	LostScratch    uint64 // no scratch space
+	LostState      uint64 // what was noted when it began has no room, or is gone
+	LostRecursion  uint64 // the program was running already on that CPU
 
 	UserTruncated   uint64 // kept, user stack cut at MaxUserFrames
 	KernelTruncated uint64 // kept, kernel stack cut at MaxKernelFrames
@@ -145,6 +155,8 @@ func (s *Stats) Losses() []Loss {
 		{"counts_full", s.LostCountsFull},
 		{"stacks_full", s.LostStacksFull},
 		{"scratch", s.LostScratch},
+		{"state", s.LostState},
+		{"recursion", s.LostRecursion},
 	}
 }
 

@@ -2,7 +2,6 @@ package bpf
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -35,7 +34,7 @@ func NewSampler(opts Options) (_ *Sampler, err error) {
 	if opts.OnlineCPUs == nil {
 		opts.OnlineCPUs = onlineCPUs
 	}
-	objects, err := load(&opts)
+	objects, err := load(&opts, profileObject(&opts))
 	if err != nil {
 		return nil, err
 	}
@@ -131,24 +130,13 @@ func (s *Sampler) restartStopped(takenByCPU []uint64, sinceLast time.Duration) (
 // SetTarget keeps the samples of a process, or drops them. Children started
 // from then on follow their parent if it is kept.
 func (s *Sampler) SetTarget(t Target, keep bool) error {
-	value := profileFtTarget{StartTicks: t.StartTicks, Verdict: verdictDrop}
-	if keep {
-		value.Verdict = verdictKeep
-	}
-	err := s.objects.profile.Maps[profileMapTargets].Put(t.PID, &value)
-	if err != nil {
-		return fmt.Errorf("set target %d: %w", t.PID, err)
-	}
-	return nil
+	return s.objects.setTarget(t, keep)
 }
 
 // IsTarget returns what SetTarget, or the parent, said of a process; known is
 // false if nobody has.
 func (s *Sampler) IsTarget(t Target) (keep, known bool) {
-	var value profileFtTarget
-	err := s.objects.profile.Maps[profileMapTargets].Lookup(t.PID, &value)
-	known = err == nil && value.StartTicks == t.StartTicks
-	return known && value.Verdict == verdictKeep, known
+	return s.objects.isTarget(t)
 }
 
 // Stop ends sampling; what was counted can still be drained.

@@ -79,16 +79,6 @@ static __always_inline void ft_count_missed(struct ft_stats *st, bool idle)
 	last->idle = idle;
 }
 
-/* Fills in who was running. */
-static __always_inline void ft_identify(struct ft_count_key *key, struct task_struct *task,
-					u64 pid_tgid)
-{
-	key->pid = pid_tgid >> 32;
-	key->tid = per_thread ? (u32)pid_tgid : 0;
-	key->start_ns = ft_task_start(task);
-	bpf_get_current_comm(key->comm, sizeof(key->comm));
-}
-
 SEC("perf_event")
 int profile(struct ft_perf_ctx *ctx)
 {

@@ -22,16 +22,15 @@ static __always_inline bool ft_is_target(u32 pid, u64 start_ns)
 	return t->verdict == FT_KEEP;
 }
 
-/* Adds one to the count of key. Returns 0, or the error of the map. */
-static __always_inline long ft_count_add(void *counts, struct ft_count_key *key)
+/* Adds to the count of key. Returns 0, or the error of the map. */
+static __always_inline long ft_count_sums(void *counts, struct ft_count_key *key,
+					  struct ft_count *add)
 {
-	u64 now = bpf_ktime_get_ns();
-	struct ft_count first = { .count = 1, .last_ns = now };
 	struct ft_count *found = bpf_map_lookup_elem(counts, key);
 	long err;
 
 	if (!found) {
-		err = bpf_map_update_elem(counts, key, &first, BPF_NOEXIST);
+		err = bpf_map_update_elem(counts, key, add, BPF_NOEXIST);
 		if (!err)
 			return 0;
 		/* Another CPU may have been faster with the same key. */
@@ -39,33 +38,40 @@ static __always_inline long ft_count_add(void *counts, struct ft_count_key *key)
 		if (!found)
 			return err;
 	}
-	__sync_fetch_and_add(&found->count, 1);
-	found->last_ns = now;
+	__sync_fetch_and_add(&found->count, add->count);
+	found->last_ns = add->last_ns;
+	for (u32 i = 0; i < FT_SUMS; i++)
+		if (add->sums[i])
+			__sync_fetch_and_add(&found->sums[i], add->sums[i]);
 	return 0;
 }
 
+/* Adds one to the count of key. Returns 0, or the error of the map. */
+static __always_inline long ft_count_add(void *counts, struct ft_count_key *key)
+{
+	struct ft_count one = { .count = 1, .last_ns = bpf_ktime_get_ns() };
+
+	return ft_count_sums(counts, key, &one);
+}
+
+/* Fills in who is running. */
+static __always_inline void ft_identify(struct ft_count_key *key, struct task_struct *task,
+					u64 pid_tgid)
+{
+	key->pid = pid_tgid >> 32;
+	key->tid = per_thread ? (u32)pid_tgid : 0;
+	key->start_ns = ft_task_start(task);
+	bpf_get_current_comm(key->comm, sizeof(key->comm));
+}
+
 /*
- * Sets w up for the user stack of the current task. ctx_regs are those of the
- * event: they are the user's only in user mode. Returns false if there is no
- * user stack.
+ * Sets w up with the registers with which the current task left user mode.
+ * Returns false if there is no user stack.
  */
-static __always_inline bool ft_walk_begin(struct ft_walk *w, struct task_struct *task,
-					  struct ft_regs *ctx_regs, bool user_mode)
+static __always_inline bool ft_walk_begin_saved(struct ft_walk *w, struct task_struct *task)
 {
 	struct ft_regs *saved = &w->s->saved;
 
-	/*
-	 * Read before the branch: one load instruction may not serve two kinds
-	 * of pointers, and the compiler would merge them.
-	 */
-	w->ip = FT_IP(ctx_regs);
-	w->sp = FT_SP(ctx_regs);
-	w->fp = FT_FP(ctx_regs);
-	w->compat = FT_COMPAT(ctx_regs);
-	FT_COPY_REGISTERS(w->s->regs, ctx_regs);
-	barrier();
-	if (user_mode)
-		return true;
 	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
 		return false;
 	if (!ft_task_user_regs(task, saved))
@@ -86,6 +92,43 @@ static __always_inline bool ft_walk_begin(struct ft_walk *w, struct task_struct 
 	return true;
 }
 
+/*
+ * Sets w up for the user stack of the current task. ctx_regs are those of the
+ * event: they are the user's only in user mode. Returns false if there is no
+ * user stack.
+ */
+static __always_inline bool ft_walk_begin(struct ft_walk *w, struct task_struct *task,
+					  struct ft_regs *ctx_regs, bool user_mode)
+{
+	/*
+	 * Read before the branch: one load instruction may not serve two kinds
+	 * of pointers, and the compiler would merge them.
+	 */
+	w->ip = FT_IP(ctx_regs);
+	w->sp = FT_SP(ctx_regs);
+	w->fp = FT_FP(ctx_regs);
+	w->compat = FT_COMPAT(ctx_regs);
+	FT_COPY_REGISTERS(w->s->regs, ctx_regs);
+	barrier();
+	return user_mode || ft_walk_begin_saved(w, task);
+}
+
+/* Walks the stack that w was set up for. */
+static __always_inline void ft_walk_on(struct ft_walk *w, void *ctx, struct task_struct *task,
+				       struct ft_count_key *key)
+{
+	if (have_tables && !w->compat)
+		ft_walk_tables(w, key->pid, key->start_ns, ft_exec_id(task));
+	ft_walk_user(w, ctx);
+}
+
+/* Stores the stack that was walked. Returns 0, or the error of the map. */
+static __always_inline long ft_walk_store(struct ft_walk *w, void *chunks, struct ft_count_key *key)
+{
+	key->flags |= w->flags | w->end << FT_END_SHIFT;
+	return ft_store_stack(w->s, chunks, w->len, &key->user_stack);
+}
+
 /* Walks and stores the user stack. Returns 0, or the error of the map. */
 static __always_inline long ft_user_stack(struct ft_scratch *s, void *chunks, void *ctx,
 					  struct task_struct *task, struct ft_regs *ctx_regs,
@@ -93,13 +136,20 @@ static __always_inline long ft_user_stack(struct ft_scratch *s, void *chunks, vo
 {
 	struct ft_walk w = { .s = s };
 
-	if (ft_walk_begin(&w, task, ctx_regs, user_mode)) {
-		if (have_tables && !w.compat)
-			ft_walk_tables(&w, key->pid, key->start_ns, ft_exec_id(task));
-		ft_walk_user(&w, ctx);
-	}
-	key->flags |= w.flags | w.end << FT_END_SHIFT;
-	return ft_store_stack(s, chunks, w.len, &key->user_stack);
+	if (ft_walk_begin(&w, task, ctx_regs, user_mode))
+		ft_walk_on(&w, ctx, task, key);
+	return ft_walk_store(&w, chunks, key);
+}
+
+/* The same for what happens in the kernel, where no registers come with it. */
+static __always_inline long ft_user_stack_saved(struct ft_scratch *s, void *chunks, void *ctx,
+						struct task_struct *task, struct ft_count_key *key)
+{
+	struct ft_walk w = { .s = s };
+
+	if (ft_walk_begin_saved(&w, task))
+		ft_walk_on(&w, ctx, task, key);
+	return ft_walk_store(&w, chunks, key);
 }
 
 /* Stores the kernel stack of the interrupted code. */

@@ -15,6 +15,7 @@
  * and a third word.
  */
 #define FT_MAX_FRAMES 1024 /* user frames of one stack */
+#define FT_LOOP_FRAMES 127 /* without bpf_loop */
 #define FT_MAX_KERNEL_FRAMES 127 /* the default of kernel.perf_event_max_stack */
 
 /*
@@ -40,6 +41,7 @@ _Static_assert(sizeof(struct ft_chunk) == 272, "ft_chunk is part of the ABI to G
 #define FT_KERNEL_MODE (1 << 2) /* the CPU ran in kernel mode */
 #define FT_COMPAT_TASK (1 << 3) /* 32-bit code */
 #define FT_IN_EXEC (1 << 4) /* during an exec: there is no user stack */
+#define FT_SELECTED (1 << 5) /* stands for others that were not looked at */
 #define FT_END_SHIFT 8 /* how the user stack ends, FT_END_*, in 8 bits */
 
 /* Why a walk ended, in the numbers of unwind.End. The first two are complete. */
@@ -59,19 +61,23 @@ struct ft_count_key {
 	u64 user_stack; /* ID of the leaf chunk, 0 for none */
 	u64 kernel_stack;
 	u64 context; /* for links to traces, 0 now */
+	u64 detail; /* what happened, in the terms of the kind; 0 for CPU time */
+	u64 record; /* ID of the leaf chunk of a text such as a path, 0 for none */
 	u32 pid; /* process: the kernel's tgid, initial PID namespace */
 	u32 tid; /* thread: the kernel's pid; 0 unless asked for */
 	u32 slot; /* for heat maps, 0 now */
 	u32 flags;
 	u8 comm[TASK_COMM_LEN]; /* of the thread */
 };
-_Static_assert(sizeof(struct ft_count_key) == 64, "ft_count_key is part of the ABI to Go");
+_Static_assert(sizeof(struct ft_count_key) == 80, "ft_count_key is part of the ABI to Go");
 
+#define FT_SUMS 2
 struct ft_count {
 	u64 count;
 	u64 last_ns; /* newest sample, CLOCK_MONOTONIC */
+	u64 sums[FT_SUMS]; /* nanoseconds, bytes, ...: each kind has its own */
 };
-_Static_assert(sizeof(struct ft_count) == 16, "ft_count is part of the ABI to Go");
+_Static_assert(sizeof(struct ft_count) == 32, "ft_count is part of the ABI to Go");
 
 /* Counters of one CPU in one generation (see maps.h); they only grow. */
 struct ft_stats {
@@ -82,11 +88,12 @@ struct ft_stats {
 	u64 lost_counts_full; /* no room for a new count */
 	u64 lost_stacks_full; /* no room for a new chunk of a stack */
 	u64 lost_scratch; /* per-CPU scratch space was in use or missing */
+	u64 lost_state; /* what was noted of the begin has no room, or is gone */
 	u64 user_truncated;
 	u64 kernel_truncated;
 	u64 missed; /* ticks of a busy CPU that never came */
 	u64 missed_idle; /* the same of an idle CPU */
 };
-_Static_assert(sizeof(struct ft_stats) == 88, "ft_stats is part of the ABI to Go");
+_Static_assert(sizeof(struct ft_stats) == 96, "ft_stats is part of the ABI to Go");
 
 #endif

@@ -16,8 +16,12 @@ const volatile u64 hash_seed = 1;
 struct ft_scratch {
 	u64 words[FT_MAX_FRAMES + FT_CHUNK_WORDS]; /* the stack, leaf first */
 	struct ft_regs saved; /* those with which a task left user mode */
+	u32 len; /* of the walk: words */
+	u32 end; /* of the walk: FT_END_* */
 	u64 regs[FT_MAX_REGISTERS]; /* of the leaf, by their DWARF numbers */
 	u64 signal[33]; /* registers in the frame of a signal */
+	u32 busy; /* a program that this one interrupted uses the space */
+	u32 pad;
 	struct ft_chunk chunk;
 };
 
@@ -96,14 +100,16 @@ static long ft_store_chunk(u32 index, struct ft_store *st)
 }
 
 /*
- * Stores words[0..len) of the scratch space and sets *id to the stack's ID.
- * Returns 0, or the error of the map.
+ * Stores words[0..len) of the scratch space on top of what root names (0 for
+ * nothing) and sets *id to the ID of the whole. Returns 0, or the error of the
+ * map.
  */
-static __always_inline long ft_store_stack(struct ft_scratch *s, void *chunks, u32 len, u64 *id)
+static __always_inline long ft_store_words(struct ft_scratch *s, void *chunks, u32 len, u64 root,
+					   u64 *id)
 {
-	struct ft_store st = { .s = s, .chunks = chunks, .left = len };
+	struct ft_store st = { .s = s, .chunks = chunks, .left = len, .parent = root };
 
-	*id = 0;
+	*id = root;
 	if (len == 0)
 		return 0;
 	if (have_loop) {
@@ -115,6 +121,12 @@ static __always_inline long ft_store_stack(struct ft_scratch *s, void *chunks, u
 	}
 	*id = st.parent;
 	return st.err;
+}
+
+/* The same for a stack, which has nothing below it. */
+static __always_inline long ft_store_stack(struct ft_scratch *s, void *chunks, u32 len, u64 *id)
+{
+	return ft_store_words(s, chunks, len, 0, id);
 }
 
 #endif
