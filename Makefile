@@ -42,6 +42,12 @@ build-flametel:
 	@mkdir -p bin
 	@$(GO) build -trimpath -ldflags=-w -o bin/flametel ./cmd/flametel
 
+.PHONY: man
+man: build-flametel ## write the manual pages into bin/man/man1
+	@mkdir -p bin/man/man1
+	@bin/flametel man --folder bin/man/man1
+	@echo "bin/man/man1: $$(ls bin/man/man1 | tr '\n' ' ')"
+
 .PHONY: run
 run: setup-run build ## profile this host for 15 s with the collector, as root, and say where the flame graph is
 	@if [ "$$(id -u)" -ne 0 ]; then echo "make run: sampling a whole host needs root: sudo make run" >&2; exit 1; fi

@@ -32,6 +32,7 @@ bpftool                           bpftool
 aarch64-linux-gnu-gcc             gcc-aarch64-linux-gnu
 /usr/aarch64-linux-gnu/include/stdio.h libc6-dev-arm64-cross
 chromium                          chromium
+groff                             groff-base
 clang++-14                        clang-14
 debuginfod                        debuginfod
 dwz                               dwz

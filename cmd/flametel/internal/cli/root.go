@@ -37,9 +37,10 @@ func newRoot(s *record.Settings, code *int) *cobra.Command {
 			return target.Help()
 		},
 	})
+	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetVersionTemplate(versionText())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, s.Args, err) })
-	root.AddCommand(newRecord(s, code), newTop(s, code), newSymbols(s, code), newUnwind(s, code), newVersion())
+	root.AddCommand(newRecord(s, code), newTop(s, code), newSymbols(s, code), newUnwind(s, code), newVersion(), newMan(code), newCompletion())
 	ofOthers := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if cmd != root {
