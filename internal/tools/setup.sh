@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that a make target needs, each only if what it brings is absent.
+# Installs the Debian packages that a make target needs, each only if what it brings is absent, and
+# for tests the packages of internal/tools/npm.
 #
 #   setup.sh run | test | generate | lint | bench | kernels
 #
@@ -25,6 +26,9 @@ perf                              linux-perf
 python3                           python3
 wrk                               wrk"
 
+readonly gallery_needs="
+chromium                          chromium"
+
 readonly test_needs="
 /etc/ssl/certs/ca-certificates.crt ca-certificates
 as                                binutils
@@ -41,6 +45,7 @@ gdb                               gdb
 java                              default-jdk-headless
 mount                             mount
 musl-gcc                          musl-tools
+npm                               npm
 openssl                           openssl
 ps                                procps
 unshare                           util-linux
@@ -65,6 +70,7 @@ needs_of() {
 	run) echo "$run_needs" ;;
 	generate) echo "$generate_needs" ;;
 	bench) echo "$bench_needs" ;;
+	gallery) echo "$bench_needs$gallery_needs" ;;
 	kernels) echo "$kernels_needs" ;;
 	lint) echo "$lint_needs" ;;
 	test) echo "$generate_needs$bench_needs$test_needs" ;;
@@ -94,6 +100,18 @@ quietly() {
 	rm -f "$log"
 }
 
+# Installs what tests take from npm into .tools/npm: what the lockfile says, and nothing that runs.
+npm_packages() {
+	local from=internal/tools/npm to=.tools/npm
+	! cmp -s "$from/package-lock.json" "$to/package-lock.json" || return 0
+	echo "installing the packages of $from"
+	rm -rf "$to" "$to.new"
+	mkdir -p "$to.new"
+	cp "$from"/package*.json "$to.new"
+	quietly npm --prefix "$to.new" ci --ignore-scripts --no-audit --no-fund
+	mv "$to.new" "$to"
+}
+
 main() {
 	local wanted probe package missing=()
 	wanted="$(needs_of "${1:?usage: setup.sh run|test|generate|lint|bench}")"
@@ -116,3 +134,4 @@ main() {
 }
 
 main "$@"
+[ "$1" != test ] || npm_packages
