@@ -90,6 +90,7 @@ func TestLiveExecutables(t *testing.T) {
 		"code moved by the linker":  {"gcc -O1 -Wl,--section-start=.text=0x15000 -o prog a.c", []string{"./prog"}},
 		"without build ID":          {"gcc -O1 -Wl,--build-id=none -o prog a.c", []string{"./prog"}},
 		"through the loader":        {"gcc -O1 -o prog a.c", []string{"/lib64/ld-linux-x86-64.so.2", "./prog"}},
+		"sections beyond the end":   {"gcc -O1 -rdynamic -o prog a.c", []string{"sh", "-c", `printf '\377\377\377\377\377\377\377\177' | dd of=prog bs=1 seek=40 conv=notrunc 2>/dev/null; exec ./prog`}},
 		"name with spaces and more": {"gcc -O1 -o prog a.c", []string{"sh", "-c", `mv prog 'a b;c\d'; exec './a b;c\d'`}},
 		"name with a newline":       {"gcc -O1 -o prog a.c", []string{"sh", "-c", "mv prog 'a\nb'; exec './a\nb'"}},
 	}
