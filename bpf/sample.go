@@ -37,13 +37,12 @@ const (
 	EndAddress                   // a return address that cannot be code
 	EndTruncated                 // MaxUserFrames
 	EndNoTable                   // the unwind table of the file is not loaded (yet)
-	EndHelper                    // the kernel's helper walked, which does not say
 
 	numEnds
 )
 
 var endNames = [numEnds]string{
-	"none", "outmost", "zero", "rule", "register", "frame", "fault", "address", "truncated", "no_table", "helper",
+	"none", "outmost", "zero", "rule", "register", "frame", "fault", "address", "truncated", "no_table",
 }
 
 // Complete tells whether the walk saw where the thread begins.
@@ -61,6 +60,8 @@ func (e StackEnd) String() string {
 const (
 	MaxUserFrames   = 1024
 	MaxKernelFrames = 127
+	// MaxLoopFrames is MaxUserFrames on kernels before 5.17.
+	MaxLoopFrames = 127
 )
 
 // Sample is one kind of observation and how often it was made since the last

@@ -114,8 +114,8 @@ func TestDeepStacks(t *testing.T) {
 	}
 }
 
-// What kernels before 5.17 get: stacks of up to 127 frames, walked by the
-// kernel's helper, and a mark where they are cut.
+// What kernels before 5.17 get: stacks of up to 127 frames and a mark where
+// they are cut.
 func TestOlderKernels(t *testing.T) {
 	program := build(t, "deep")
 	none := func() (features, error) { return features{}, nil }
@@ -135,7 +135,7 @@ func TestOlderKernels(t *testing.T) {
 	cut, inKernel := 0, 0
 	for deadline := time.Now().Add(time.Minute); (cut == 0 || inKernel == 0) && time.Now().Before(deadline); {
 		for _, sample := range collect(t, s, 50) {
-			if sample.PID == uint32(deeper.Process.Pid) && len(sample.User) == MaxKernelFrames {
+			if sample.PID == uint32(deeper.Process.Pid) && len(sample.User) == MaxLoopFrames {
 				require.NotZero(t, sample.Flags&UserTruncated)
 				cut++
 			}

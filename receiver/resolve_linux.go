@@ -40,7 +40,7 @@ func (r *resolver) frames(s *bpf.Sample, p process.Snapshot) ([]*symbolize.Frame
 		return r.list, s.End
 	}
 	end := r.user(s, p)
-	if s.Flags&bpf.UserTruncated != 0 || !end.Complete() && end != bpf.EndHelper {
+	if !end.Complete() {
 		r.list = append(r.list, window.Truncated)
 	}
 	return r.list, end

@@ -11,8 +11,8 @@
 
 /*
  * Kernel 5.17, e6f2dd0f8067 ("bpf: Add bpf_loop helper"). Before, loops are
- * verified turn by turn and 1,024 frames are too many for that: the kernel's
- * own helper walks the stack then, up to FT_MAX_KERNEL_FRAMES.
+ * verified turn by turn and 1,024 frames are too many for that: stacks have up
+ * to FT_LOOP_FRAMES then.
  */
 const volatile bool have_loop;
 /* Kernel 5.15, dd6e10fbd9fb ("bpf: Add bpf_task_pt_regs() helper"). */

@@ -59,7 +59,7 @@ static __always_inline bool ft_code_address(u64 ip)
 
 static __always_inline long ft_ends(struct ft_walk *w, u32 how)
 {
-	w->end = how;
+	w->s->end = how;
 	return 1;
 }
 
@@ -190,36 +190,35 @@ static __always_inline long ft_step_cfa(struct ft_walk *w, u32 kind, s64 cfa_off
 	return ft_enter(w, ip, cfa, fp);
 }
 
-/* Makes w->here the mapping of an address. */
-static __always_inline void ft_move_to(struct ft_walk *w, u64 pc)
+/* The address by which the current frame is looked up. */
+static __always_inline u64 ft_lookup_pc(struct ft_walk *w)
 {
-	u32 at = ft_find_mapping(w->first, w->count, pc);
-	struct ft_mapping *m;
+	/* A return address may lie behind the end of its function. */
+	return w->exact ? w->ip : w->ip - 1;
+}
 
-	ft_opaque(at);
-	m = &w->mappings[at & mapping_mask];
-	if (pc >= m->start && pc < m->limit) {
-		w->here = *m;
-		return;
-	}
-	/* Code in no file: generated at run time, it keeps frame pointers. */
-	w->here.start = w->here.limit = 0;
-	w->here.count = 1;
+static __always_inline bool ft_is_here(struct ft_walk *w, u64 pc)
+{
+	return pc >= w->here.start && pc < w->here.limit;
 }
 
 /* The row for the current frame; one that says nothing if there is none. */
 static __always_inline u64 ft_row_here(struct ft_walk *w)
 {
-	/* A return address may lie behind the end of its function. */
-	u64 pc = w->exact ? w->ip : w->ip - 1;
-	u64 rel;
+	u64 pc = ft_lookup_pc(w), rel;
 
 	if (!w->count)
 		return 0;
-	if (pc < w->here.start || pc >= w->here.limit)
-		ft_move_to(w, pc);
+	if (!ft_is_here(w, pc)) {
+		u32 at = ft_find_mapping(w->first, w->count, pc);
+
+		ft_opaque(at);
+		w->here = w->mappings[at & mapping_mask];
+		if (!ft_is_here(w, pc))
+			return 0; /* generated code: it keeps frame pointers */
+	}
 	rel = pc - w->here.base;
-	if (pc >= w->here.limit || !w->here.count || rel > 0xffffffff)
+	if (!w->here.count || rel > 0xffffffff)
 		return 0;
 	return ft_find_row(w->here.first, w->here.count, rel);
 }
@@ -234,14 +233,12 @@ static long ft_walk_step(u32 index, struct ft_walk *w)
 	u32 at = index, kind;
 	u64 row;
 
-	if (at >= FT_MAX_FRAMES) {
-		w->flags |= FT_USER_TRUNCATED;
+	if (at >= FT_MAX_FRAMES)
 		return ft_ends(w, FT_END_LIMIT);
-	}
 	ft_opaque(at);
 	at &= FT_MAX_FRAMES - 1; /* for the verifier: checked above */
 	w->s->words[at] = w->ip;
-	w->len = at + 1;
+	w->s->len = at + 1;
 
 	if (!have_tables)
 		return ft_step_record(w, true);
@@ -278,7 +275,9 @@ static __always_inline void ft_walk_tables(struct ft_walk *w, u32 pid, u64 start
 /* The walk broke off in code whose table is not loaded (yet). */
 static __always_inline bool ft_lacks_table(struct ft_walk *w)
 {
-	if (!have_tables || w->compat || (w->count && w->here.count))
+	if (!have_tables || w->compat)
+		return false;
+	if (w->count && (w->here.count || !ft_is_here(w, ft_lookup_pc(w))))
 		return false;
 	return w->end == FT_END_FRAME || w->end == FT_END_FAULT || w->end == FT_END_ADDRESS;
 }
@@ -289,30 +288,30 @@ static __always_inline bool ft_lacks_table(struct ft_walk *w)
  */
 static __always_inline void ft_walk_user(struct ft_walk *w, void *ctx)
 {
-	long size;
-
 	w->exact = true;
 	if (w->compat)
 		w->flags |= FT_COMPAT_TASK;
+	/*
+	 * The outcome is kept where the verifier does not follow values: what
+	 * comes after would be looked at once for each length of the stack.
+	 */
+	w->s->len = 0;
+	w->s->end = FT_END_LIMIT;
 	if (have_loop) {
 		/* One turn more than frames: it is the one that sees the limit. */
 		bpf_loop(FT_MAX_FRAMES + 1, ft_walk_step, w, 0);
-		if (ft_lacks_table(w))
-			w->end = FT_END_NO_TABLE;
-		return;
+	} else {
+#pragma unroll /* calls, which the verifier follows better than a loop */
+		for (u32 i = 0; i < FT_LOOP_FRAMES; i++)
+			if (ft_walk_step(i, w))
+				break;
 	}
-	w->end = FT_END_HELPER;
-	size = bpf_get_stack(ctx, w->s->words, FT_MAX_KERNEL_FRAMES * sizeof(u64),
-			     BPF_F_USER_STACK);
-	if (size <= 0) {
-		w->end = FT_END_FAULT;
-		return;
-	}
-	if (size >= FT_MAX_KERNEL_FRAMES * (long)sizeof(u64)) {
+	w->len = w->s->len;
+	w->end = w->s->end;
+	if (w->end == FT_END_LIMIT)
 		w->flags |= FT_USER_TRUNCATED;
-		w->end = FT_END_LIMIT;
-	}
-	w->len = (u64)size / sizeof(u64);
+	if (ft_lacks_table(w))
+		w->end = FT_END_NO_TABLE;
 }
 
 #endif
