@@ -1,9 +1,11 @@
 package folded_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/exporter/callgraph"
 	"github.com/flametel/flametel/exporter/folded"
@@ -84,4 +86,12 @@ func TestModulesRoundTrip(t *testing.T) {
 	text := write(t, g, folded.Options{Modules: true})
 	assert.Equal(t, "app;f;[x]+0x1 2\napp;libc.so.6`read;[kernel]`do_idle_[k] 1\n", text)
 	assert.Equal(t, text, write(t, read(t, text).Graph, folded.Options{Modules: true}))
+}
+
+func TestWriteComparison(t *testing.T) {
+	before := read(t, "app;f 3\napp;gone_[k] 2\n").Graph
+	after := read(t, "app;f 1\napp;new 4\n").Graph
+	var b bytes.Buffer
+	require.NoError(t, folded.WriteComparison(&b, callgraph.Compare(before, after, callgraph.CompareOptions{}), folded.Options{}))
+	assert.Equal(t, "app;f 3 1\napp;gone_[k] 2 0\napp;new 0 4\n", b.String())
 }

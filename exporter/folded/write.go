@@ -26,15 +26,31 @@ type Options struct {
 // Write writes a graph, sorted by stack. Stacks that are equal as text are one
 // line. The counts add up to the graph's total.
 func Write(w io.Writer, g *callgraph.Graph, opts Options) error {
-	g = g.Regroup(func(f *callgraph.Frame) (callgraph.Frame, bool) {
+	g = textGraph(g, opts)
+	out := bufio.NewWriterSize(w, 1<<16)
+	self := g.Self[opts.Weight]
+	eachStack(g, func(i int, stack []byte) {
+		if self[i] > 0 {
+			writeLine(out, stack, self[i])
+		}
+	})
+	return out.Flush()
+}
+
+// textGraph merges frames that are equal as text.
+func textGraph(g *callgraph.Graph, opts Options) *callgraph.Graph {
+	return g.Regroup(func(f *callgraph.Frame) (callgraph.Frame, bool) {
 		text := Text(f, !opts.NoAnnotations)
 		if opts.Modules {
 			text = module(f) + text
 		}
 		return callgraph.Frame{Name: text}, true
 	})
-	out := bufio.NewWriterSize(w, 1<<16)
-	self := g.Self[opts.Weight]
+}
+
+// eachStack gives each node of a graph of text and its stack, which is valid
+// until the next.
+func eachStack(g *callgraph.Graph, give func(i int, stack []byte)) {
 	depths := g.Depths()
 	var line []byte
 	ends := []int{0} // ends[d] is the length of the first d frames in line
@@ -48,18 +64,16 @@ func Write(w io.Writer, g *callgraph.Graph, opts Options) error {
 			line = append(line, g.Frames[node.Frame].Name...)
 			ends = append(ends[:d], len(line))
 		}
-		if self[i] > 0 {
-			writeLine(out, line, self[i])
+		stack := line
+		if i == 0 {
+			stack = []byte(callgraph.NameUnknown)
 		}
+		give(i, stack)
 	}
-	return out.Flush()
 }
 
 // writeLine writes one line; errors are kept by the writer until it is flushed.
 func writeLine(out *bufio.Writer, stack []byte, count int64) {
-	if len(stack) == 0 {
-		stack = []byte(callgraph.NameUnknown)
-	}
 	_, _ = out.Write(stack)
 	_ = out.WriteByte(' ')
 	_, _ = out.Write(strconv.AppendInt(out.AvailableBuffer(), count, 10))

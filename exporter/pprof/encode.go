@@ -120,9 +120,11 @@ func appendKey(key []byte, s *profile.Sample) []byte {
 }
 
 // sameLocation reports whether a frame and what was inlined into it are lines
-// of one location: code of one file at one address, or at none that is known.
+// of one location: code of one file and kind at one address, or at none that is
+// known.
 func sameLocation(outer, inlined *callgraph.Frame) bool {
-	return outer.Mapping == inlined.Mapping && outer.Address == inlined.Address && outer.Module == inlined.Module
+	return outer.Mapping == inlined.Mapping && outer.Address == inlined.Address &&
+		outer.Module == inlined.Module && outer.Kind == inlined.Kind
 }
 
 // location returns the location of a frame and all that was inlined into it,
@@ -205,6 +207,8 @@ func (e *encoder) mapping(f *callgraph.Frame) *profile.Mapping {
 	m := callgraph.Mapping{File: f.Module}
 	if f.Mapping != nil {
 		m = *f.Mapping
+	} else if m.File == "" {
+		m.File = standIn(f)
 	}
 	if m == (callgraph.Mapping{}) {
 		return nil
@@ -219,6 +223,18 @@ func (e *encoder) mapping(f *callgraph.Frame) *profile.Mapping {
 	e.mappings[m] = pm
 	e.p.Mapping = append(e.p.Mapping, pm)
 	return pm
+}
+
+// standIn is the file of code that a source named without one. By it readers know
+// code of the kernel and of runtimes, for which pprof has no other place.
+func standIn(f *callgraph.Frame) string {
+	switch f.Kind {
+	case callgraph.Kernel:
+		return "[kernel]"
+	case callgraph.JIT:
+		return "[anon]"
+	}
+	return ""
 }
 
 // finish decides which mappings need no symbolizing, and puts the main binary

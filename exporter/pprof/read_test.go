@@ -256,3 +256,12 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+func TestSeveralKindsOfSamplesHaveNames(t *testing.T) {
+	g, h := detailed(), detailed()
+	g.PeriodType, h.PeriodType = callgraph.ValueType{Type: "cycles", Unit: "count"}, callgraph.ValueType{Type: "faults", Unit: "count"}
+	g.Period, h.Period = 0, 0
+	res := read(t, encoded(t, g, h), false)
+	assert.Equal(t, "cycles", res.Graphs[0].Name())
+	assert.Equal(t, "faults", res.Graphs[1].Name())
+}

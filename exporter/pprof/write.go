@@ -2,6 +2,7 @@ package pprof
 
 import (
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -36,13 +37,13 @@ func Profile(graphs []*callgraph.Graph, opts Options) (*profile.Profile, error) 
 	e := newEncoder(len(graphs))
 	first := graphs[0]
 	for _, g := range graphs {
-		e.p.SampleType = append(e.p.SampleType, valueType(g.SampleType, "samples", "count"))
+		e.p.SampleType = append(e.p.SampleType, sampleType(g, graphs))
 	}
 	// Otherwise go tool pprof shows the last one.
 	if len(graphs) > 1 {
 		e.p.DefaultSampleType = e.p.SampleType[0].Type
 	}
-	if first.Period > 0 {
+	if first.Period > 0 || first.PeriodType.Type != "" {
 		e.p.PeriodType = valueType(first.PeriodType, "cpu", "nanoseconds")
 		e.p.Period = first.Period
 	}
@@ -58,6 +59,17 @@ func Profile(graphs []*callgraph.Graph, opts Options) (*profile.Profile, error) 
 	}
 	e.finish()
 	return e.p, e.p.CheckValid()
+}
+
+// sampleType names what a graph counts. Several kinds of samples, as of the events
+// of perf, are told apart by what their periods measure.
+func sampleType(g *callgraph.Graph, graphs []*callgraph.Graph) *profile.ValueType {
+	t := g.SampleType
+	same := func(h *callgraph.Graph) bool { return h != g && h.SampleType == t }
+	if slices.ContainsFunc(graphs, same) {
+		t.Type = g.Name()
+	}
+	return valueType(t, "samples", "count")
 }
 
 func valueType(v callgraph.ValueType, defaultType, defaultUnit string) *profile.ValueType {

@@ -1,0 +1,84 @@
+//go:build integration
+
+package speedscope_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flametel/flametel/exporter/callgraph"
+	"github.com/flametel/flametel/exporter/internal/stackgen"
+	"github.com/flametel/flametel/exporter/speedscope"
+)
+
+// viewer is the page of the npm package speedscope, which setup.sh installs.
+const viewer = "../../.tools/npm/node_modules/speedscope/dist/release/index.html"
+
+// TestViewerOpensOurFiles gives files to speedscope itself, in the way its own
+// command does it, and looks at what it shows.
+func TestViewerOpensOurFiles(t *testing.T) {
+	page, err := filepath.Abs(viewer)
+	require.NoError(t, err)
+	_, err = os.Stat(page)
+	require.NoError(t, err, "make setup-test installs it")
+	other := sample()
+	other.SampleType = callgraph.ValueType{Type: "samples", Unit: "count"}
+	other.PeriodType = callgraph.ValueType{Type: "cpu", Unit: "nanoseconds"}
+	deep := callgraph.NewMerger(1)
+	var stack []int32
+	for i := range 10_000 {
+		stack = append(stack, deep.Frame(callgraph.Frame{Name: fmt.Sprint("f", i%9), Kind: callgraph.User}))
+	}
+	deep.Add(stack, 0, 5)
+	deepest := deep.Graph()
+	deepest.SampleType = callgraph.ValueType{Type: "samples", Unit: "count"}
+	tests := []struct {
+		name   string
+		graphs []*callgraph.Graph
+		want   string // in the title
+	}{
+		{"several types", []*callgraph.Graph{sample(), other}, "off_cpu (nanoseconds)"},
+		{"many stacks", []*callgraph.Graph{stackgen.New(10_000, 1).Graph()}, "cpu (count)"},
+		{"deep stack", []*callgraph.Graph{deepest}, "samples (count)"},
+	}
+	alloc, stop := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.NoSandbox, chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()))...)
+	t.Cleanup(stop)
+	browser, stopBrowser := chromedp.NewContext(alloc)
+	t.Cleanup(stopBrowser)
+	require.NoError(t, chromedp.Do(browser), "start Chromium; install Debian's package chromium if it is missing")
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var b bytes.Buffer
+			require.NoError(t, speedscope.Write(&b, tt.graphs, speedscope.Options{Exporter: "flametel"}))
+			script := filepath.Join(t.TempDir(), "profile.js")
+			require.NoError(t, os.WriteFile(script, []byte(fmt.Sprintf("speedscope.loadFileFromBase64('p.speedscope.json','%s')",
+				base64.StdEncoding.EncodeToString(b.Bytes()))), 0o600))
+			tab, stop := chromedp.NewContext(browser)
+			t.Cleanup(stop)
+			tab, stopTimer := context.WithTimeout(tab, 5*time.Minute)
+			t.Cleanup(stopTimer)
+			_, err := chromedp.Run(tab, chromedp.Navigate("file://"+page+"#localProfilePath="+script))
+			require.NoError(t, err)
+			text := ""
+			for !strings.Contains(text, tt.want) {
+				text, err = chromedp.Run(tab, chromedp.Evaluate[string](`document.title + "\n" + document.body.innerText`))
+				require.NoError(t, err, "the page shows %q", text)
+				require.NotContains(t, strings.ToLower(text), "something went wrong")
+				time.Sleep(20 * time.Millisecond)
+			}
+			assert.Contains(t, text, "Left Heavy")
+		})
+	}
+}
