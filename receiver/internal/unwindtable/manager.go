@@ -116,12 +116,14 @@ func New(opts Options) *Manager {
 // Listen passes on what the kernel asks for, until the kernel's side is
 // closed.
 func (m *Manager) Listen() error {
-	return m.opts.Kernel.Requests(func(r bpf.SpaceRequest) {
-		m.mu.Lock()
-		m.asked = append(m.asked, r)
-		m.mu.Unlock()
-		m.nudge()
-	})
+	return m.opts.Kernel.Requests(m.ask)
+}
+
+func (m *Manager) ask(r bpf.SpaceRequest) {
+	m.mu.Lock()
+	m.asked = append(m.asked, r)
+	m.mu.Unlock()
+	m.nudge()
 }
 
 // Changed says that Processes have changed.
