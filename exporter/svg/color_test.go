@@ -2,6 +2,7 @@ package svg
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"testing"
 
@@ -77,17 +78,84 @@ func TestKindsAreToldApartByEveryReader(t *testing.T) {
 	for name, m := range deficiencies() {
 		for i, a := range legendKinds() {
 			for _, b := range legendKinds()[i+1:] {
-				d := distance(linear(t, color(a)).times(m), linear(t, color(b)).times(m))
-				assert.GreaterOrEqual(t, d, 25.0, "%s: %s and %s", name, a, b)
+				for _, x := range shades(a) {
+					for _, y := range shades(b) {
+						d := distance(linear(t, x).times(m), linear(t, y).times(m))
+						assert.GreaterOrEqual(t, d, 25.0, "%s: %s %s and %s %s", name, a, x, b, y)
+					}
+				}
 			}
 		}
 	}
 }
 
-func TestLabelsHaveContrast(t *testing.T) {
-	text := linear(t, "#101418").luminance()
-	for _, k := range legendKinds() {
-		ratio := (linear(t, color(k)).luminance() + 0.05) / (text + 0.05)
-		assert.GreaterOrEqual(t, ratio, 4.5, k.String())
+func TestMoreIsToldFromLessByEveryReader(t *testing.T) {
+	for name, m := range deficiencies() {
+		for scheme, s := range schemes() {
+			for i, more := range s.More {
+				for j, less := range s.Less {
+					d := distance(linear(t, more).times(m), linear(t, less).times(m))
+					assert.GreaterOrEqual(t, d, 15.0, "%s, %s: %s and %s", name, scheme, more, less)
+					if i < 2 && j < 2 {
+						assert.GreaterOrEqual(t, d, 25.0, "%s, %s: %s and %s", name, scheme, more, less)
+					}
+				}
+			}
+		}
 	}
+}
+
+// frameColors are all colours that a frame can have, on the light page and, by
+// the style sheet, on the dark one.
+func frameColors() []string {
+	out := append([]string{colorGroup, colorSmall, colorMatch, colorOther, colorSame}, palette()...)
+	for _, k := range legendKinds() {
+		out = append(out, shades(k)...)
+	}
+	for _, s := range heat() {
+		out = append(out, s.Color)
+	}
+	for _, s := range schemes() {
+		out = append(append(out, s.More[:]...), s.Less[:]...)
+	}
+	for _, rule := range regexp.MustCompile(`R rect\[fill="(#\w+)"\]\{fill:(#\w+)\}`).FindAllStringSubmatch(darkRules, -1) {
+		out = append(out, rule[2])
+	}
+	return out
+}
+
+func contrast(t *testing.T, a, b string) float64 {
+	t.Helper()
+	x, y := linear(t, a).luminance()+0.05, linear(t, b).luminance()+0.05
+	return max(x, y) / min(x, y)
+}
+
+func TestLabelsHaveContrast(t *testing.T) {
+	for _, c := range frameColors() {
+		assert.GreaterOrEqual(t, contrast(t, c, colorText), 4.5, c)
+	}
+}
+
+func TestTextHasContrastOnBothPages(t *testing.T) {
+	for _, c := range []string{ink, inkSoft, inkFaint, inkWarn, inkLink} {
+		assert.GreaterOrEqual(t, contrast(t, c, "#ffffff"), 4.5, c)
+		dark := regexp.MustCompile(`R \[fill="` + c + `"\]\{fill:(#\w+)\}`).FindStringSubmatch(darkRules)
+		require.NotNil(t, dark, c)
+		assert.GreaterOrEqual(t, contrast(t, dark[1], "#14181d"), 4.5, dark[1])
+	}
+}
+
+func TestShadesDifferByAFewPercentOfLightness(t *testing.T) {
+	for _, k := range legendKinds() {
+		all := shades(k)
+		light := math.Abs(linear(t, all[len(all)-1]).lab()[0] - linear(t, all[0]).lab()[0])
+		assert.Greater(t, light, 1.0, k.String())
+		assert.LessOrEqual(t, light, 8.0, k.String())
+	}
+	assert.Equal(t, shadeOf("main"), shadeOf("main"))
+	used := map[int]bool{}
+	for _, name := range []string{"main", "read", "write", "poll", "sort", "\U0001f468"} {
+		used[shadeOf(name)] = true
+	}
+	assert.Greater(t, len(used), 1)
 }

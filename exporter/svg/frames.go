@@ -8,27 +8,74 @@ import (
 )
 
 // frames writes the frames of the static layer, each with its full name in a
-// title.
+// title, and then the marks on them.
 func (d *drawing) frames() {
-	d.printf(`<g data-ft="frames" font-family="%s" font-size="%d" fill="#101418">`+"\n", escape(monospace), fontSize)
+	stroke := ""
+	if d.cmp != nil {
+		stroke = ` stroke="` + changeStroke + `" stroke-width="0.5"`
+	}
+	d.printf(`<g data-ft="frames" font-family="%s" font-size="%d" fill="%s">`+"\n", escape(monospace), fontSize, colorText)
+	paths := map[string]*strings.Builder{}
 	for _, b := range d.pic.boxes {
-		d.box(b)
+		d.box(b, stroke, paths)
+	}
+	for _, m := range marks() {
+		if p := paths[m.Name]; p != nil {
+			d.printf(`<path d="%s" fill="none" stroke="%s" stroke-width="%g" stroke-dasharray="%s" pointer-events="none"/>`+"\n",
+				p.String(), m.Stroke, m.Width, dashes(m))
+		}
 	}
 	d.printf("</g>\n")
 }
 
-func (d *drawing) box(b box) {
+func dashes(m mark) string {
+	if m.Dash == "" {
+		return "none"
+	}
+	return m.Dash
+}
+
+// look is how a box is drawn.
+type look struct {
+	name, fill, title string
+	marks             []string
+}
+
+func (d *drawing) box(b box, stroke string, paths map[string]*strings.Builder) {
 	y := d.top() + int(b.row)*rowStep
 	if d.opts.Layout == Flame {
 		y = d.top() + (d.pic.rows-1-int(b.row))*rowStep
 	}
-	name, fill, title := d.describe(b)
-	d.printf(`<g><title>%s</title><rect x="%s" y="%d" width="%s" height="%d" rx="2" fill="%s"/>`,
-		escape(title), pixels(pad+b.x), y, pixels(boxWidth(b.w)), rowSize, fill)
-	if label := fit(name, b.w); label != "" {
-		d.printf(`<text x="%s" y="%d">%s</text>`, pixels(pad+b.x+labelPad), y+12, escape(label))
+	l := d.look(b)
+	x, w := pad+b.x, boxWidth(b.w)
+	d.printf(`<rect x="%.2f" y="%d" width="%.2f" height="%d" rx="2" fill="%s"%s><title>%s</title></rect>`,
+		x, y, w, rowSize, l.fill, stroke, escape(l.title))
+	if label := fit(l.name, b.w); label != "" {
+		d.printf(`<text x="%.2f" y="%d">%s</text>`, x+labelPad, y+12, escape(label))
 	}
-	d.printf("</g>\n")
+	d.printf("\n")
+	for _, name := range l.marks {
+		if paths[name] == nil {
+			paths[name] = &strings.Builder{}
+		}
+		paths[name].WriteString(markPath(name, x, float64(y), w))
+	}
+}
+
+// minMarked is the width from which frames have marks.
+const minMarked = 6
+
+// markPath is where a mark goes on a frame.
+func markPath(name string, x, y, w float64) string {
+	switch name {
+	case "inlined":
+		return fmt.Sprintf("M%.1f %.1fh%.1f", x+2, y+rowSize-0.5, w-4)
+	case "hatched":
+		return fmt.Sprintf("M%.1f %.1fh%.1f", x, y+rowSize/2, w)
+	case "new":
+		return fmt.Sprintf("M%.1f %.1fh%.1fv%dh%.1fz", x+1, y+1, w-2, rowSize-2, 2-w)
+	}
+	return fmt.Sprintf("M%.1f %.1fv%d", x+1, y, rowSize)
 }
 
 // boxWidth leaves a gap to the next frame, where there is room for one.
@@ -39,29 +86,72 @@ func boxWidth(w float64) float64 {
 	return w
 }
 
-// pixels writes a length with two decimals, as the script does.
-func pixels(v float64) string { return fmt.Sprintf("%.2f", v) }
-
-// describe returns the label, colour and title of a box.
-func (d *drawing) describe(b box) (name, fill, title string) {
+// look returns the label, colour, title and marks of a box.
+func (d *drawing) look(b box) look {
 	share := fmt.Sprintf("%s (%s)", d.unit.format(b.weight), percent(b.weight, d.totals[0]))
 	if b.small > 0 {
-		name = fmt.Sprintf("%s small", grouped(int64(b.small)))
-		return name, colorSmall, fmt.Sprintf("%s frames too narrow to draw\n%s", grouped(int64(b.small)), share)
+		return look{
+			name: grouped(int64(b.small)) + " small", fill: colorSmall,
+			title: fmt.Sprintf("%s frames too narrow to draw\n%s", grouped(int64(b.small)), share),
+		}
+	}
+	var change string
+	l := look{name: "all", fill: colorGroup}
+	if d.cmp != nil {
+		c := d.cmp.Change(d.before[b.node], d.totals[b.node])
+		fill, mark := schemes()[defaultScheme].ofChange(c)
+		l.fill, change = fill, changeText(c)
+		if mark != "" {
+			l.marks = append(l.marks, mark)
+		}
 	}
 	if b.node == 0 {
-		return "all", color(callgraph.Process), "all\n" + share
+		l.title = strings.Join(nonEmpty([]string{l.name, share, change}), "\n")
+		return l.narrowed(b.w)
 	}
 	f := &d.Graph.Frames[d.Nodes[b.node].Frame]
-	name = display(f.Name)
+	l.name = display(f.Name)
 	self := d.Self[d.opts.Weight][b.node]
-	lines := nonEmpty([]string{
-		name,
+	l.title = strings.Join(nonEmpty([]string{
+		l.name,
 		kindText(f),
-		source(f),
+		sourceLine(f),
 		fmt.Sprintf("%s, self %s (%s)", share, d.unit.format(self), percent(self, d.totals[0])),
-	})
-	return name, color(f.Kind), strings.Join(lines, "\n")
+		change,
+	}), "\n")
+	if d.cmp == nil {
+		l.fill = shades(f.Kind)[shadeOf(l.name)]
+	}
+	l.marks = append(l.marks, frameMarks(f)...)
+	return l.narrowed(b.w)
+}
+
+// narrowed leaves out marks that have no room.
+func (l look) narrowed(w float64) look {
+	if w < minMarked {
+		l.marks = nil
+	}
+	return l
+}
+
+// frameMarks are the marks of a frame by itself.
+func frameMarks(f *callgraph.Frame) []string {
+	var out []string
+	if m := markOf(f.Kind); m != "" {
+		out = append(out, m)
+	}
+	if f.Inlined {
+		out = append(out, "inlined")
+	}
+	if isSpecial(f.Name) {
+		out = append(out, "hatched")
+	}
+	return out
+}
+
+// isSpecial reports whether a name stands for stacks that are not whole.
+func isSpecial(name string) bool {
+	return name == callgraph.NameTruncated || name == callgraph.NameFull
 }
 
 // kindText is the kind in words, with the module.
@@ -76,7 +166,7 @@ func kindText(f *callgraph.Frame) string {
 	return text
 }
 
-func source(f *callgraph.Frame) string {
+func sourceLine(f *callgraph.Frame) string {
 	if f.File == "" {
 		return ""
 	}

@@ -25,18 +25,19 @@ type picture struct {
 }
 
 // plan decides what to draw into so many pixels: frames of minWidth and more,
-// unless they are too many.
-func plan(g *callgraph.Graph, totals []int64, pixels float64) *picture {
+// unless they are more than most, when the width doubles. Widths are in proportion to the first list of totals;
+// the second are what the figures are about.
+func plan(g *callgraph.Graph, widths []float64, totals []int64, pixels float64, most int) *picture {
 	depths := g.Depths()
 	for limit := float64(minWidth); ; limit *= 2 {
 		p := &planner{
-			Graph: g, totals: totals, depths: depths,
-			scale: pixels / float64(max(1, totals[0])),
+			Graph: g, widths: widths, totals: totals, depths: depths,
+			scale: pixels / widths[0],
 			pic:   picture{minWidth: limit},
-			left:  make([]int64, len(g.Nodes)),
+			left:  make([]float64, len(g.Nodes)),
 		}
 		p.run()
-		if len(p.pic.boxes) <= maxElements || limit > pixels {
+		if len(p.pic.boxes) <= most || limit > pixels {
 			return &p.pic
 		}
 	}
@@ -44,20 +45,22 @@ func plan(g *callgraph.Graph, totals []int64, pixels float64) *picture {
 
 type planner struct {
 	*callgraph.Graph
+	widths []float64
 	totals []int64
 	depths []int32
-	scale  float64 // pixels per unit of weight
+	scale  float64 // pixels per unit of width
 	pic    picture
 	// left is where the next child of a node begins, once the node is drawn.
-	left []int64
+	left []float64
 	bar  bar
 }
 
 // bar is a run of narrow siblings.
 type bar struct {
-	parent       int32
-	from, weight int64
-	frames       int
+	parent      int32
+	from, width float64
+	weight      int64
+	frames      int
 }
 
 // run walks the nodes in pre-order and steps over the descendants of what is
@@ -66,11 +69,15 @@ func (p *planner) run() {
 	p.bar.parent = -1
 	for i := int32(0); int(i) < len(p.Nodes); {
 		node := p.Nodes[i]
+		if i > 0 && p.widths[i] == 0 {
+			i = node.End
+			continue
+		}
 		start := p.left[node.Parent] // node 0 is its own parent, at 0
 		if i > 0 {
-			p.left[node.Parent] += p.totals[i]
+			p.left[node.Parent] += p.widths[i]
 		}
-		w := float64(p.totals[i]) * p.scale
+		w := p.widths[i] * p.scale
 		switch {
 		case p.depths[i] >= maxRows:
 			p.pic.deeper += int(node.End - i)
@@ -81,7 +88,7 @@ func (p *planner) run() {
 		default:
 			p.flush()
 			p.left[i] = start
-			p.add(box{node: i, row: p.depths[i], x: float64(start) * p.scale, w: w, weight: p.totals[i]})
+			p.add(box{node: i, row: p.depths[i], x: start * p.scale, w: w, weight: p.totals[i]})
 			i++
 		}
 	}
@@ -89,13 +96,14 @@ func (p *planner) run() {
 }
 
 // narrow adds a frame to the bar that its siblings to the left have begun.
-func (p *planner) narrow(i int32, start int64) {
+func (p *planner) narrow(i int32, start float64) {
 	parent := p.Nodes[i].Parent
 	if p.bar.parent != parent {
 		p.flush()
 		p.bar = bar{parent: parent, from: start}
 	}
 	frames := int(p.Nodes[i].End - i)
+	p.bar.width += p.widths[i]
 	p.bar.weight += p.totals[i]
 	p.bar.frames += frames
 	p.pic.hiddenFrames += frames
@@ -106,10 +114,10 @@ func (p *planner) narrow(i int32, start int64) {
 func (p *planner) flush() {
 	b := p.bar
 	p.bar = bar{parent: -1}
-	if w := float64(b.weight) * p.scale; b.parent >= 0 && w >= p.pic.minWidth {
+	if w := b.width * p.scale; b.parent >= 0 && w >= p.pic.minWidth {
 		p.add(box{
 			node: b.parent, row: p.depths[b.parent] + 1,
-			x: float64(b.from) * p.scale, w: w, weight: b.weight, small: b.frames,
+			x: b.from * p.scale, w: w, weight: b.weight, small: b.frames,
 		})
 	}
 }
@@ -117,4 +125,13 @@ func (p *planner) flush() {
 func (p *planner) add(b box) {
 	p.pic.boxes = append(p.pic.boxes, b)
 	p.pic.rows = max(p.pic.rows, int(b.row)+1)
+}
+
+// sums returns for each node the sum of what it and its descendants have.
+func sums(g *callgraph.Graph, own []float64) []float64 {
+	out := append([]float64(nil), own...)
+	for i := len(out) - 1; i > 0; i-- {
+		out[g.Nodes[i].Parent] += out[i]
+	}
+	return out
 }

@@ -1,11 +1,9 @@
 package svg
 
-import "github.com/flametel/flametel/exporter/callgraph"
-
 // Layout is where the root of all stacks is drawn.
 type Layout string
 
-// The layouts. Flame is the default.
+// The layouts. Flame is the default. The page can change it.
 const (
 	Flame  Layout = "flame"  // root at the bottom
 	Icicle Layout = "icicle" // root at the top
@@ -17,11 +15,23 @@ type Options struct {
 	Title string
 	// Layout is Flame if empty.
 	Layout Layout
-	// Weight is which of the graph's weights to draw.
+	// Weight is which of the graph's weights to draw. WriteComparison draws both.
 	Weight int
+	// Facts are further lines of provenance, such as the version of the program
+	// and the command that was given. Read returns them.
+	Facts []Fact
+	// MaxBytes is how large the file may become. To keep to it, the smallest
+	// subtrees are merged into frames called "(N small frames)", and the file
+	// says so. 0 means DefaultMaxBytes, a negative number no limit. A file never
+	// gets below about 100 kB, which is what the script, the style and the frames
+	// at the root take.
+	MaxBytes int64
 }
 
-// Geometry, in pixels. The script gets the same numbers in the payload.
+// DefaultMaxBytes is what mail and issue trackers take, and browsers open at once.
+const DefaultMaxBytes = 8 << 20
+
+// Geometry, in pixels. The script gets the same numbers.
 const (
 	width   = 1200 // of the static layer; the script fills the window
 	pad     = 16   // left and right of the frames
@@ -37,7 +47,7 @@ const (
 	// minWidth is the width below which frames are merged into a bar.
 	minWidth = 1
 	// maxElements bounds the frames drawn at a time; above it minWidth is
-	// doubled until they fit.
+	// doubled until they fit. Each takes two elements, and a third for a label.
 	maxElements = 6000
 	// maxRows bounds the height: browsers draw nothing beyond about 32,767
 	// pixels, and nobody scrolls that far. Deeper frames are reached by zoom.
@@ -49,29 +59,3 @@ const (
 	monospace = "ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono','Liberation Mono',monospace"
 	sansSerif = "system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans','Liberation Sans',sans-serif"
 )
-
-// Colours of kinds. Any two of the four kinds of code stay apart for readers
-// with protanopia, deuteranopia and tritanopia (CIE76 distance of 25 and more by
-// the matrices of Machado et al. 2009), and black text on each has a contrast
-// above 4.5:1. Groupings are nearly white: colour means code.
-func color(k callgraph.Kind) string {
-	switch k {
-	case callgraph.Kernel:
-		return "#F5A142"
-	case callgraph.User:
-		return "#8BBDEE"
-	case callgraph.JIT:
-		return "#B65EE8"
-	case callgraph.Process, callgraph.Thread:
-		return "#E4E9F0"
-	}
-	return "#C9C9C9"
-}
-
-// colorSmall is the colour of a bar of frames too narrow to draw.
-const colorSmall = "#F1F3F5"
-
-// legendKinds are the kinds in the order of the legend.
-func legendKinds() []callgraph.Kind {
-	return []callgraph.Kind{callgraph.User, callgraph.Kernel, callgraph.JIT, callgraph.Unknown}
-}

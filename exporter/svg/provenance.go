@@ -12,9 +12,27 @@ import (
 // fewSamples is the count below which shares are rough enough to say so.
 const fewSamples = 100
 
-// summary is the first line under the title: what the reader has to know to
-// trust the picture.
-func summary(g *callgraph.Graph, weight int, u unit) string {
+// summaries are the first lines under the title: what the reader has to know to
+// trust the picture. A comparison has one for each profile.
+func (d *drawing) summaries() []string {
+	if d.cmp == nil {
+		return []string{summary(d.full, d.opts.Weight, d.unit, true)}
+	}
+	var out []string
+	for w, s := range d.cmp.Sides {
+		g := *d.full
+		g.SampleType, g.PeriodType, g.Period, g.Meta = s.SampleType, s.PeriodType, s.Period, s.Meta
+		out = append(out, display(s.Label)+": "+summary(&g, w, unitOf(s.SampleType), false))
+	}
+	how := " · widths and changes by share of each total"
+	if !d.cmp.Normalized {
+		how = " · widths and changes by amount, totals as they are"
+	}
+	out[1] += how
+	return out
+}
+
+func summary(g *callgraph.Graph, weight int, u unit, unknown bool) string {
 	parts := []string{u.format(g.Total(weight))}
 	if d := g.Meta.Duration; d > 0 {
 		parts = append(parts, fmt.Sprintf("%.1f s", d.Seconds()))
@@ -25,7 +43,7 @@ func summary(g *callgraph.Graph, weight int, u unit) string {
 	if a := g.Meta.Accounting; a != nil {
 		parts = append(parts, fmt.Sprintf("%s of %s taken lost (%s)", grouped(a.Lost), grouped(a.Taken), percent(a.Lost, a.Taken)))
 	}
-	if g.Total(weight) > 0 {
+	if unknown && g.Total(weight) > 0 {
 		parts = append(parts, fmt.Sprintf("%.2f%% of frames unknown", 100*g.UnknownShare(weight)))
 	}
 	return strings.Join(parts, " · ")
@@ -84,7 +102,33 @@ func nonEmpty(parts []string) []string {
 	return out
 }
 
-// warnings are what the reader must not miss, one sentence each.
+// maxExact is the largest whole number up to which the script, that is
+// JavaScript, has all: 2^53.
+const maxExact = 1 << 53
+
+// findWarnings returns what the reader must not miss, one sentence each.
+func (d *drawing) findWarnings() []string {
+	if d.cmp == nil {
+		return warnings(d.full, d.opts.Weight, d.unit)
+	}
+	var out []string
+	for w, s := range d.cmp.Sides {
+		if s.Total == 0 {
+			out = append(out, fmt.Sprintf("There are no samples in %s: everything is %s.", display(s.Label), [2]string{"new", "gone"}[w]))
+			continue
+		}
+		g := *d.full
+		g.SampleType, g.Meta = s.SampleType, s.Meta
+		for _, text := range warnings(&g, w, unitOf(s.SampleType)) {
+			out = append(out, display(s.Label)+": "+text)
+		}
+	}
+	if a, b := d.cmp.Sides[0].SampleType, d.cmp.Sides[1].SampleType; a.Unit != b.Unit {
+		out = append(out, fmt.Sprintf("The profiles measure different things: %s and %s.", typeText(a), typeText(b)))
+	}
+	return out
+}
+
 func warnings(g *callgraph.Graph, weight int, u unit) []string {
 	var out []string
 	total := g.Total(weight)
@@ -102,7 +146,19 @@ func warnings(g *callgraph.Graph, weight int, u unit) []string {
 	if g.Meta.Saturated {
 		out = append(out, "Counts were cut at the largest 64-bit number.")
 	}
+	if total > maxExact {
+		out = append(out, "Counts exceed 2^53: with scripts on, the page rounds their last digits (≈); shares are right, and the file holds all digits.")
+	}
 	return out
+}
+
+// mergedText says what the limit on the size of the file took.
+func (d *drawing) mergedText() []string {
+	if d.merged == nil {
+		return nil
+	}
+	return []string{fmt.Sprintf("To keep the file small, %s frames of the smallest subtrees (%s of %s) are merged into frames \"(N small frames)\"; totals and widths are exact.",
+		grouped(d.merged.Frames), percent(d.merged.Weight, d.totals[0]), d.unit.format(d.totals[0]))}
 }
 
 // reason says why there are no samples.
@@ -145,25 +201,48 @@ func reason(g *callgraph.Graph) string {
 	return text
 }
 
-// titleOf is the default title.
-func titleOf(g *callgraph.Graph) string {
-	name := display(g.Name())
+func (d *drawing) defaultTitle() string {
+	name := display(d.full.Name())
 	if name == "cpu" {
 		name = "CPU"
+	}
+	if d.cmp != nil {
+		return fmt.Sprintf("%s: %s → %s", name, d.cmp.Sides[0].Label, d.cmp.Sides[1].Label)
 	}
 	return name + " flame graph"
 }
 
-// provenance is everything that is known about the graph's origin, line by
-// line, for the description of the file.
-func provenance(g *callgraph.Graph, weight int, u unit) []string {
-	lines := nonEmpty([]string{summary(g, weight, u), origin(g)})
+// provenance is everything that is known about the origin of a file, line by
+// line, for its description.
+func (d *drawing) provenance() []string {
+	lines := d.summaries()
+	if d.cmp == nil {
+		lines = append(lines, details(d.full)...)
+	} else {
+		for _, s := range d.cmp.Sides {
+			g := callgraph.Graph{SampleType: s.SampleType, PeriodType: s.PeriodType, Period: s.Period, Meta: s.Meta}
+			for _, l := range details(&g) {
+				lines = append(lines, display(s.Label)+": "+l)
+			}
+		}
+	}
+	for _, f := range d.opts.Facts {
+		lines = append(lines, display(f.Name)+" "+display(f.Value))
+	}
+	return append(append(lines, d.warnings...), d.mergedText()...)
+}
+
+func details(g *callgraph.Graph) []string {
+	lines := nonEmpty([]string{origin(g)})
 	lines = append(lines, "Sample type "+typeText(g.SampleType))
 	if g.Period > 0 {
 		lines = append(lines, fmt.Sprintf("Period %d %s", g.Period, typeText(g.PeriodType)))
 	}
 	if !g.Meta.Start.IsZero() {
 		lines = append(lines, "Start "+g.Meta.Start.UTC().Format(time.RFC3339Nano))
+	}
+	if g.Meta.Duration > 0 {
+		lines = append(lines, "Duration "+g.Meta.Duration.String())
 	}
 	if len(g.Meta.Hosts) > 1 {
 		lines = append(lines, "Hosts "+display(strings.Join(g.Meta.Hosts, ", ")))
@@ -172,7 +251,7 @@ func provenance(g *callgraph.Graph, weight int, u unit) []string {
 		lines = append(lines, fmt.Sprintf("Taken %d = kept %d + idle %d + filtered %d + lost %d; CPUs %d",
 			a.Taken, a.Kept, a.Idle, a.Filtered, a.Lost, a.CPUs))
 	}
-	return append(lines, warnings(g, weight, u)...)
+	return lines
 }
 
 func typeText(v callgraph.ValueType) string {

@@ -20,11 +20,27 @@ func TestFit(t *testing.T) {
 		want   string
 	}{
 		{"main", 10, ""},
-		{"main", 8 + 3*charWidth, "m.."},
+		{"main", 8 + 3*charWidth, "ma…"},
 		{"main", 8 + 4*charWidth, "main"},
-		{"longer_name", 8 + 6*charWidth, "long.."},
+		{"longer_name", 8 + 6*charWidth, "longe…"},
+		{"foo(int, char)", 8 + 5*charWidth, "foo…"},
+		{"ns::Class::foo(int)", 8 + 19*charWidth, "ns::Class::foo(int)"},
+		{"ns::Class::foo(int)", 8 + 18*charWidth, "ns::Class::foo…"},
+		{"ns::Class::foo(int)", 8 + 14*charWidth, "…Class::foo"},
+		{"ns::Class::foo(int)", 8 + 6*charWidth, "…foo"},
+		{"std::vector<int, std::allocator<int>>::operator[](unsigned long)", 8 + 14*charWidth, "…operator[]"},
+		{"operator()(int) const", 8 + 13*charWidth, "operator()…"},
+		{"example.com/a/b.(*Server).Serve", 8 + 17.1*charWidth, "…(*Server).Serve"},
+		{"example.com/a/b.(*Server).Serve", 8 + 8*charWidth, "…Serve"},
+		{"<T as U>::call", 8 + 6*charWidth, "…call"},
+		{"app::run::{{closure}}", 8 + 17*charWidth, "…run::{{closure}}"},
+		{"com.example.Foo.bar", 8 + 9*charWidth, "…Foo.bar"},
+		{"tcp_sendmsg.isra.0", 8 + 15*charWidth, "tcp_sendmsg.is…"},
+		{"JS:*loop /srv/app/index.js:11:26", 8 + 12*charWidth, "JS:*loop…"},
+		{"[libc.so.6]+0x1f2a0", 8 + 12*charWidth, "[libc.so.6]…"},
+		{"a->b(c)", 8 + 6*charWidth, "a->b…"},
 		{"\u65e5\u672c\u8a9e", 8 + 6*charWidth, "\u65e5\u672c\u8a9e"},
-		{"\u65e5\u672c\u8a9e", 8 + 5*charWidth, "\u65e5.."},
+		{"\u65e5\u672c\u8a9e", 8 + 5.1*charWidth, "\u65e5\u672c…"},
 		{"", 100, ""},
 	} {
 		assert.Equal(t, tt.want, fit(tt.name, tt.pixels), "%q at %v", tt.name, tt.pixels)
@@ -65,6 +81,9 @@ func FuzzText(f *testing.F) {
 		shown := display(name)
 		label := fit(shown, min(pixels, 1e6))
 		require.True(t, utf8.ValidString(label))
+		if pixels < 1e6 {
+			require.LessOrEqual(t, float64(columns([]rune(label)))*charWidth, max(0, pixels))
+		}
 		d := xml.NewDecoder(strings.NewReader("<a b='" + escape(shown) + "'>" + escape(shown) + escape(label) + "</a>"))
 		text := ""
 		for {

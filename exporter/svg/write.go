@@ -1,7 +1,7 @@
 package svg
 
 import (
-	"bufio"
+	"bytes"
 	_ "embed"
 	"fmt"
 	"io"
@@ -10,22 +10,121 @@ import (
 	"github.com/flametel/flametel/exporter/callgraph"
 )
 
-//go:embed script.js
+// script is made from the files in script/ by go generate: without comments and
+// indentation, but with all names.
+//
+//go:generate go run ../../internal/tools/joinjs script.min.js script
+//go:embed script.min.js
 var script string
 
 // Write draws one weight of a graph. A graph without samples gives a valid file
 // that says so, and why.
 func Write(w io.Writer, g *callgraph.Graph, opts Options) error {
-	d := newDrawing(w, g, opts)
-	if d.totals[0] > 0 {
-		d.pic = plan(g, d.totals, width-2*pad)
+	return write(w, g, nil, opts)
+}
+
+// write draws a graph or, if c is not nil, its two weights. If the file gets too
+// large, it tries again with fewer nodes, in proportion.
+func write(w io.Writer, g *callgraph.Graph, c *callgraph.Comparison, opts Options) error {
+	limit := opts.MaxBytes
+	if limit == 0 {
+		limit = DefaultMaxBytes
 	}
-	payload, err := encodePayload(g, d.header())
-	if err != nil {
-		return err
+	d := newDrawing(g, c, opts)
+	nodes := len(g.Nodes)
+	if most := int(float64(limit) / leastNodeBytes); limit > 0 && nodes > most {
+		nodes = most
+	}
+	for {
+		if nodes < len(g.Nodes) {
+			d.shrink(nodes)
+		}
+		payload, err := d.render()
+		if err != nil {
+			return err
+		}
+		rest := d.out.Len() + wrapping + len(script)
+		if limit < 0 || nodes <= 1 || int64(rest+len(payload)) <= limit {
+			return d.finish(w, payload)
+		}
+		share := max(0, float64(limit-int64(rest))) / float64(len(payload))
+		nodes = int(float64(min(nodes, len(d.Nodes))) * min(0.9, share*0.97))
+	}
+}
+
+// leastNodeBytes is the size of a node in a file below which no graph of real
+// stacks was seen; the mean is 1.8.
+const leastNodeBytes = 1.2
+
+// drawing writes a file.
+type drawing struct {
+	*callgraph.Graph                  // what is drawn, perhaps without its smallest subtrees
+	full             *callgraph.Graph // all of it
+	cmp              *callgraph.Comparison
+	out              bytes.Buffer
+	opts             Options
+	unit             unit
+	warnings         []string
+	text             []line // below the title
+	merged           *merged
+	// By node: totals of the weight drawn, of the weight before in a comparison,
+	// and what widths are in proportion to.
+	totals, before []int64
+	widths         []float64
+	pic            *picture // nil if there is nothing to draw
+}
+
+func newDrawing(g *callgraph.Graph, c *callgraph.Comparison, opts Options) *drawing {
+	if opts.Layout == "" {
+		opts.Layout = Flame
+	}
+	u := unitOf(g.SampleType)
+	d := &drawing{Graph: g, full: g, cmp: c, opts: opts, unit: u}
+	if d.opts.Title == "" {
+		d.opts.Title = d.defaultTitle()
+	}
+	d.opts.Title = display(d.opts.Title)
+	d.warnings = d.findWarnings()
+	d.measure()
+	return d
+}
+
+// measure computes totals and widths of the nodes that are drawn.
+func (d *drawing) measure() {
+	d.totals = d.Graph.Totals(d.opts.Weight)
+	if d.cmp != nil {
+		d.before = d.Graph.Totals(callgraph.Before)
+		c := *d.cmp
+		c.Graph = d.Graph
+		d.cmp = &c
+		d.widths = sums(d.Graph, c.Widths(true))
+		return
+	}
+	d.widths = make([]float64, len(d.totals))
+	for i, v := range d.totals {
+		d.widths[i] = float64(v)
+	}
+}
+
+// shrink leaves so many nodes.
+func (d *drawing) shrink(nodes int) {
+	var m merged
+	d.Graph, m = shrunk(d.full, nodes)
+	d.merged = &m
+	d.measure()
+}
+
+// render draws everything up to the packed graph, which it returns.
+func (d *drawing) render() (payload string, err error) {
+	d.out.Reset()
+	d.text = d.lines()
+	if d.widths[0] > 0 {
+		d.pic = plan(d.Graph, d.widths, d.totals, width-2*pad, d.mostElements())
 	}
 	d.open()
-	d.printf("<metadata>%s</metadata>\n", payload)
+	if err := d.about(); err != nil {
+		return "", err
+	}
 	d.head()
 	d.legend()
 	if d.pic == nil {
@@ -34,165 +133,75 @@ func Write(w io.Writer, g *callgraph.Graph, opts Options) error {
 		d.frames()
 		d.foot()
 	}
-	d.printf("<script><![CDATA[\n%s]]></script>\n</svg>\n", script)
-	return d.out.Flush()
+	head, err := d.ui()
+	if err != nil {
+		return "", err
+	}
+	return encodePayload(d.Graph, head)
 }
 
-// drawing writes the static layer. Errors are kept by out until it is flushed.
-type drawing struct {
-	*callgraph.Graph
-	out      *bufio.Writer
-	opts     Options
-	unit     unit
-	totals   []int64
-	warnings []string
-	pic      *picture // nil if there is nothing to draw
-}
-
-func newDrawing(w io.Writer, g *callgraph.Graph, opts Options) *drawing {
-	if opts.Layout == "" {
-		opts.Layout = Flame
-	}
-	if opts.Title == "" {
-		opts.Title = titleOf(g)
-	}
-	opts.Title = display(opts.Title)
-	u := unitOf(g.SampleType)
-	return &drawing{
-		Graph: g, out: bufio.NewWriterSize(w, 1<<16), opts: opts, unit: u,
-		totals: g.Totals(opts.Weight), warnings: warnings(g, opts.Weight, u),
-	}
-}
-
-func (d *drawing) header() header {
-	h := header{
-		Version: payloadVersion, Title: d.opts.Title, Layout: d.opts.Layout,
-		SampleType: d.SampleType, PeriodType: d.PeriodType, Period: d.Period,
-		Unit: d.unit, Provenance: provenance(d.Graph, d.opts.Weight, d.unit),
-		Geometry: geometry{
-			Pad: pad, Top: d.top(), Bottom: bottom,
-			Legend: hintStep + framesStep, Hint: framesStep, RowStep: rowStep, RowSize: rowSize,
-			CharWidth: charWidth, LabelPad: labelPad, MinWidth: minWidth,
-			MaxElements: maxElements, MaxRows: maxRows, ColorSmall: colorSmall,
-		},
-	}
-	for k := callgraph.Unknown; k <= callgraph.Thread; k++ {
-		h.Kinds = append(h.Kinds, kind{k.String(), color(k)})
-	}
-	return h
-}
-
-func (d *drawing) printf(format string, args ...any) { _, _ = fmt.Fprintf(d.out, format, args...) }
-
-// Vertical positions in pixels.
+// The packed graph and the script come last, so that a browser draws the frames
+// first.
 const (
-	titleLine   = 34
-	summaryLine = 56
-	originLine  = 73
-	warningLine = 92 // of the first warning
-	warningStep = 17
-	legendStep  = 26 // from the last line of text to the legend
-	hintStep    = 24 // from the legend to the hint
-	framesStep  = 12 // from the hint to the frames
-	bottom      = 34 // below the frames
-	emptyHeight = 120
+	beforeGraph  = `<metadata data-ft="graph">`
+	beforeScript = "</metadata>\n<script><![CDATA[\n"
+	afterScript  = "]]></script>\n</svg>\n"
+	// wrapping is the number of bytes around both.
+	wrapping = len(beforeGraph) + len(beforeScript) + len(afterScript)
 )
 
-func (d *drawing) legendLine() int {
-	switch n := len(d.warnings); {
-	case n > 0:
-		return warningLine + (n-1)*warningStep + legendStep
-	case origin(d.Graph) == "":
-		return summaryLine + legendStep
+func (d *drawing) finish(w io.Writer, payload string) error {
+	if _, err := w.Write(d.out.Bytes()); err != nil {
+		return err
 	}
-	return originLine + legendStep
+	for _, part := range []string{beforeGraph, payload, beforeScript, script, afterScript} {
+		if _, err := io.WriteString(w, part); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// top is where the frames begin.
-func (d *drawing) top() int { return d.legendLine() + hintStep + framesStep }
-
-func (d *drawing) framesHeight() int {
-	if d.pic == nil {
-		return emptyHeight
+// mostElements is how many frames to draw: in a small file at most as many as
+// take half of it.
+func (d *drawing) mostElements() int {
+	const frameBytes = 220 // with its title and label
+	if d.opts.MaxBytes <= 0 {
+		return maxElements
 	}
-	return d.pic.rows * rowStep
+	return int(min(maxElements, d.opts.MaxBytes/2/frameBytes))
 }
 
-func (d *drawing) height() int { return d.top() + d.framesHeight() + bottom }
+func (d *drawing) printf(format string, args ...any) { _, _ = fmt.Fprintf(&d.out, format, args...) }
 
 func (d *drawing) open() {
 	d.printf(`<?xml version="1.0" encoding="UTF-8"?>
-<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" font-family="%s" font-size="%d" fill="#1b1f24">
-`, width, d.height(), width, d.height(), escape(sansSerif), fontSize)
+<svg xmlns="http://www.w3.org/2000/svg" data-ft="root" width="%d" height="%d" viewBox="0 0 %d %d" font-family="%s" font-size="%d" fill="%s">
+`, width, d.height(), width, d.height(), escape(sansSerif), fontSize, ink)
 	d.printf("<title>%s</title>\n", escape(d.opts.Title))
-	d.printf("<desc>%s</desc>\n", escape(strings.Join(provenance(d.Graph, d.opts.Weight, d.unit), "\n")))
+	d.printf("<desc>%s</desc>\n", escape(strings.Join(d.provenance(), "\n")))
+	d.printf("<style>\n%s</style>\n", style())
 }
 
-// head writes the lines of text at the top.
-func (d *drawing) head() {
-	d.printf(`<rect width="100%%" height="100%%" fill="#fff"/>` + "\n")
-	d.printf(`<g data-ft="head"><text x="%d" y="%d" font-size="20" font-weight="600">%s</text>`+"\n",
-		pad, titleLine, escape(d.opts.Title))
-	d.printf(`<text x="%d" y="%d" font-size="13" fill="#3a424c">%s</text>`+"\n",
-		pad, summaryLine, escape(summary(d.Graph, d.opts.Weight, d.unit)))
-	d.printf(`<text x="%d" y="%d" fill="#646e7a">%s</text>`+"\n", pad, originLine, escape(origin(d.Graph)))
-	for i, text := range d.warnings {
-		d.printf(`<text x="%d" y="%d" fill="#a33a00" font-weight="600">%s</text>`+"\n",
-			pad, warningLine+i*warningStep, escape(text))
+// about writes what the file says about itself for programs.
+func (d *drawing) about() error {
+	a := about{
+		Format: formatName, Version: formatVersion, Title: d.opts.Title, Facts: d.opts.Facts, Merged: d.merged,
 	}
-	d.printf("</g>\n")
-}
-
-// legend names the colours of the kinds in words, with the share of all that
-// ended in frames of each.
-func (d *drawing) legend() {
-	y := d.legendLine()
-	x := float64(pad)
-	d.printf(`<g data-ft="legend" fill="#3a424c">`)
-	self := d.SelfByKind(d.opts.Weight)
-	if d.totals[0] > 0 {
-		d.printf(`<text x="%d" y="%d">self:</text>`, pad, y)
-		x += 38
-	}
-	entry := func(fill, text string) {
-		d.printf(`<rect x="%.1f" y="%d" width="13" height="13" rx="2" fill="%s" stroke="#00000022"/>`, x, y-11, fill)
-		d.printf(`<text x="%.1f" y="%d">%s</text>`, x+19, y, escape(text))
-		x += 19 + 6.6*float64(len(text)) + 20
-	}
-	for _, k := range legendKinds() {
-		text := k.String()
-		if d.totals[0] > 0 {
-			text += " " + percent(self[k], d.totals[0])
+	if d.cmp != nil {
+		a.Normalized = d.cmp.Normalized
+		for _, s := range d.cmp.Sides {
+			a.Sources = append(a.Sources, sourceOf(s, d.full.Group))
 		}
-		entry(color(k), text)
+	} else {
+		for w := range d.full.Self {
+			a.Sources = append(a.Sources, sourceOf(callgraph.Side{
+				SampleType: d.full.SampleType, PeriodType: d.full.PeriodType, Period: d.full.Period,
+				Total: d.full.Total(w), Samples: d.full.Samples(), Meta: d.full.Meta,
+			}, d.full.Group))
+		}
 	}
-	entry(color(callgraph.Process), "process")
-	if d.pic != nil && d.pic.hiddenFrames > 0 {
-		entry(colorSmall, "too narrow to draw")
-	}
-	d.printf("</g>\n")
-	if d.pic != nil {
-		d.printf(`<text data-ft="hint" x="%d" y="%d" fill="#646e7a">Open this file in a browser tab to zoom and search.</text>`+"\n",
-			pad, y+hintStep)
-	}
-}
-
-func (d *drawing) noSamples() {
-	y := d.top() + emptyHeight/2
-	d.printf(`<g text-anchor="middle"><text x="50%%" y="%d" font-size="22" font-weight="600">No samples</text>`, y)
-	d.printf(`<text x="50%%" y="%d" font-size="14" fill="#3a424c">%s</text></g>`+"\n", y+26, escape(reason(d.Graph)))
-}
-
-// foot says what is not drawn.
-func (d *drawing) foot() {
-	text := ""
-	if n := d.pic.hiddenFrames; n > 0 {
-		text = fmt.Sprintf("%s frames narrower than %g px (%s of %s) are not drawn one by one.",
-			grouped(int64(n)), d.pic.minWidth, percent(d.pic.hiddenWeight, d.totals[0]), d.unit.format(d.totals[0]))
-	}
-	if n := d.pic.deeper; n > 0 {
-		text += fmt.Sprintf(" %s frames beyond level %d are not drawn.", grouped(int64(n)), maxRows)
-	}
-	d.printf(`<text data-ft="foot" x="%d" y="%d" fill="#646e7a">%s</text>`+"\n",
-		pad, d.top()+d.framesHeight()+22, strings.TrimSpace(text))
+	text, err := jsonText(a)
+	d.printf(`<metadata data-ft="about">%s</metadata>`+"\n", text)
+	return err
 }

@@ -1,0 +1,61 @@
+  // ---- Text --------------------------------------------------------------
+
+  const grouped = v => v.toLocaleString('en-US', { maximumFractionDigits: 0 });
+  const percent = (part, whole) => (whole ? 100 * part / whole : 0).toFixed(2) + '%';
+  const plural = (n, noun) => grouped(n) + ' ' + noun + (n === 1 ? '' : 's');
+
+  function amount(v) {
+    const { noun, steps } = ui.unit, about = rough ? '≈ ' : '';
+    if (noun) return about + grouped(v) + ' ' + (v === 1 ? noun.replace(/s$/, '') : noun);
+    const step = steps.find(s => v >= s.size) || steps[steps.length - 1];
+    return about + (step.size === 1 ? grouped(v) : (v / step.size).toFixed(2)) + ' ' + step.name;
+  }
+
+  const hash = text => {
+    let h = 0;
+    for (let i = 0; i < text.length; i++) h = Math.imul(h, 31) + text.charCodeAt(i) | 0;
+    return h >>> 0;
+  };
+  const id = name => hash(name).toString(36);
+
+  const columns = chars => chars.reduce((n, c) => {
+    const code = c.codePointAt(0);
+    return n + (code >= 0x1100 && code !== 0xfffd && (code < 0x2000 || code > 0x206f) ? 2 : 1);
+  }, 0);
+
+  // fit is the same as in label.go.
+  function fit(name, pixels) {
+    const room = floor((pixels - 2 * geo.labelPad) / geo.charWidth);
+    if (room < 3) return '';
+    let chars = Array.from(name);
+    if (columns(chars) <= room) return name;
+    const starts = [0];
+    let depth = 0, args = 0;
+    for (let i = 0; i < chars.length; i++) {
+      const c = chars[i];
+      if ('([{<'.includes(c)) {
+        if (c === '(' && !depth && !args && i > starts[0] && chars.slice(max(0, i - 8), i).join('') !== 'operator') args = i;
+        depth++;
+      } else if (')]}>'.includes(c)) {
+        depth = max(0, depth - 1);
+      } else if (!depth && ':./'.includes(c)) {
+        const rest = chars.slice(i + 1, i + 12).join('');
+        if (rest && !/^([\d{:]|(cold|isra|part|constprop|llvm)\b)/.test(rest)) {
+          starts.unshift(i + 1);
+          args = 0;
+        }
+      } else if (!depth && c === ' ' && i && chars[i + 1] === '/') {
+        args = i;
+        break;
+      }
+    }
+    if (args) chars.length = args;
+    if (columns(chars) < room) return chars.join('') + '…';
+    for (const s of starts.slice().reverse()) {
+      if (columns(chars.slice(s)) < room) return '…' + chars.slice(s).join('');
+    }
+    chars = chars.slice(starts[0]);
+    while (columns(chars) >= room) chars.pop();
+    return chars.join('') + '…';
+  }
+

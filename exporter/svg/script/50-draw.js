@@ -1,0 +1,257 @@
+  // ---- Colours -----------------------------------------------------------
+
+  const schemes = compared ? Object.keys(compared.schemes) : [];
+  const colorings = [...schemes, 'kind', 'module', 'heat'];
+  const coloring = () => colorings.includes(state.k) ? state.k : colorings[0];
+  
+  // largest are the modules that have a colour of their own.
+  const largest = () => sums.largest = sums.largest || modules.first.map((f, m) => m)
+    .filter(m => frames[modules.first[m]].module)
+    .sort((a, b) => last(figures(modules).self)[b] - last(figures(modules).self)[a] || a - b).slice(0, ui.palette.length);
+
+  // looks returns the colour of a frame and its marks.
+  function look(t) {
+    const f = frames[t.f], marks = [], how = coloring();
+    let fill = ui.colors.group;
+    if (compared) {
+      const c = change(value(t, 0), value(t, 1)), scheme = compared.schemes[how];
+      if (c.gone) marks.push('hatched');
+      if (c.isNew) marks.push('new');
+      if (scheme) {
+        const size = abs(c.delta) / max(c.a, c.b);
+        fill = c.real ? scheme[c.delta < 0 ? 'less' : 'more'][size >= 0.5 ? 0 : size >= 0.1 ? 1 : 2] : scheme.same;
+      }
+    }
+    if (f) {
+      const kind = ui.kinds[f.kind];
+      if (how === 'kind') fill = kind.shades[hash(f.name) % 4];
+      if (how === 'module' && f.kind < 4) fill = ui.palette[largest().indexOf(modules.of[t.f])] || ui.colors.other;
+      if (how === 'heat') fill = ui.legends.heat.find(s => last(figures(functions).self)[functions.of[t.f]] / all >= s.min).color;
+      if (kind.mark) marks.push(kind.mark);
+      if (f.inlined) marks.push('inlined');
+      if (ui.special[f.name]) marks.push('hatched');
+    }
+    return { fill, marks };
+  }
+
+  function markPath(name, x, y, w) {
+    const h = geo.rowSize;
+    if (name === 'inlined') return `M${x + 2} ${y + h - 0.5}h${w - 4}`;
+    if (name === 'hatched') return `M${x} ${y + h / 2}h${w}`;
+    if (name === 'new') return `M${x + 1} ${y + 1}h${w - 2}v${h - 2}h${2 - w}z`;
+    return `M${x + 1} ${y}v${h}`;
+  }
+
+  // showLegend replaces the legend of the static layer by that of another colouring.
+  const legend = part('legend'), firstLegend = [...legend.childNodes];
+  function showLegend() {
+    const how = coloring();
+    let entries = ui.legends[how];
+    if (how === colorings[0]) return legend.replaceChildren(...firstLegend);
+    if (how === 'module') {
+      const { self } = figures(modules);
+      entries = largest().map((m, i) => ({
+        color: ui.palette[i], text: frames[modules.first[m]].module.replace(/.*\/(?=.)/, '').slice(0, 24) + ' ' + percent(last(self)[m], all),
+      })).concat({ color: ui.colors.other, text: 'others' });
+    }
+    let x = geo.pad;
+    legend.replaceChildren();
+    for (const { color, text } of entries) {
+      if (x > width_ - 160) break;
+      legend.append(shape('rect', { x, y: geo.legend - 12, width: 14, height: 14, rx: 2, fill: color }), shape('text', { x: x + 19, y: geo.legend }, text));
+      x += 33 + 6.4 * text.length;
+    }
+  }
+
+  // ---- Drawing -----------------------------------------------------------
+
+  const layer = part('frames'), hint = part('hint'), foot = part('foot');
+  let width_ = root.viewBox.baseVal.width; // of the whole picture
+  let rows = 0;                            // in one view never fewer than once needed
+  let boxes = [];
+  let focus = null;                        // the node with the focus
+
+  // plan returns the boxes of a pane that are at least so many pixels wide. Runs
+  // of narrower siblings become one box with the number of frames in it.
+  function plan(pane, least) {
+    const { from, to, t: zoom } = pane.view, scale = (width_ - 2 * geo.pad) / (to - from);
+    // Callers of a very deep view take most of the height: show the last few.
+    const first = zoom.depth > geo.maxRows / 2 ? zoom.depth - 20 : 0;
+    const out = { pane, boxes: [], hidden: 0, weight: 0, deeper: 0, rows: 0, first, least };
+    const add = (t, row, a, b, kids) => {
+      a = max(a, from);
+      b = min(b, to);
+      out.boxes.push({ pane, t, row, from: a, to: b, x: geo.pad + (a - from) * scale, w: (b - a) * scale, kids });
+      out.rows = max(out.rows, row + 1);
+    };
+    const todo = [pane.tree];
+    for (let t; (t = todo.pop());) {
+      const row = t.depth - first;
+      if (row >= geo.maxRows) {
+        out.deeper += framesIn(t);
+        continue;
+      }
+      if (row >= 0) add(t, row, t.at, t.at + t.w);
+      let bar = [];
+      const flush = () => {
+        const [a, z] = [bar[0], last(bar)];
+        if (a && (z.at + z.w - a.at) * scale >= least && row > -2) add(t, row + 1, a.at, z.at + z.w, bar);
+        bar = [];
+      };
+      for (const kid of grow(t)) {
+        if ((kid.at + kid.w - from) * scale < 1e-6 || (to - kid.at) * scale < 1e-6) continue;
+        if (kid.w * scale < least && row + 1 < geo.maxRows) {
+          bar.push(kid);
+          out.hidden += framesIn(kid);
+          out.weight += value(kid);
+        } else {
+          flush();
+          todo.push(kid);
+        }
+      }
+      flush();
+    }
+    return out;
+  }
+
+  function draw() {
+    const plans = panes.map(pane => {
+      let p = plan(pane, geo.minWidth);
+      while (p.boxes.length > geo.maxElements / panes.length) p = plan(pane, p.least * 2);
+      return p;
+    });
+    const flame = (state.v ? ui.layout === 'icicle' : ui.layout === 'flame');
+    const two = plans.length > 1, upper = two && flame ? 0 : 1;
+    resize(two ? plans[0].rows + plans[1].rows - 1 : max(rows, plans[0].rows), flame && !two);
+    // The row of the root, and whether the others stand above it.
+    const base = two ? plans[1 - upper].rows - 1 : flame ? rows - 1 : 0;
+    const content = document.createDocumentFragment(), paths = {}, hadFocus = layer.contains(document.activeElement);
+    boxes = [];
+    plans.forEach((p, i) => {
+      const up = two ? i !== upper : flame;
+      for (const box of p.boxes) {
+        if (two && i && box.t === p.pane.tree && !box.kids) continue; // stands there already
+        box.y = geo.top + (base + (up ? -box.row : box.row)) * geo.rowStep;
+        drawBox(content, box, paths);
+        boxes.push(box);
+      }
+    });
+    for (const { name, dash, width, stroke } of ui.marks) {
+      if (paths[name]) content.append(shape('path', { d: paths[name], fill: 'none', stroke, 'stroke-width': width, 'stroke-dasharray': dash || 'none', 'pointer-events': 'none' }));
+    }
+    layer.replaceChildren(content);
+    showFocus(hadFocus);
+    describe(plans);
+  }
+
+  function drawBox(content, box, paths) {
+    const { t, x, y, w } = box, name = box.kids ? grouped(box.small = box.kids.reduce((n, k) => n + framesIn(k), 0)) + ' small' : nameOf(t);
+    const { fill, marks } = box.kids ? { fill: ui.colors.small, marks: [] } : look(t), shown = w > 2 ? w - 0.7 : w;
+    box.fill = fill;
+    box.rect = shape('rect', { x: x.toFixed(2), y, width: shown.toFixed(2), height: geo.rowSize, rx: 2, cursor: 'pointer' });
+    if (compared) set(box.rect, { stroke: '#8A94A0', 'stroke-width': 0.5 });
+    box.rect.box = box;
+    paint(box);
+    content.append(box.rect);
+    const label = fit(name, w);
+    if (label) content.append(shape('text', { x: (x + geo.labelPad).toFixed(2), y: y + 12, 'pointer-events': 'none' }, label));
+    if (w >= 6) for (const mark of marks) paths[mark] = (paths[mark] || '') + markPath(mark, +x.toFixed(1), y, +shown.toFixed(1));
+  }
+
+  // paint marks what a search found and dims the rest, and callers of a zoom.
+  function paint({ rect, t, kids, fill, pane }) {
+    const hit = found && (kids ? kids.some(holdsHit) : t.f >= 0 && found.hits[t.f]);
+    const caller = !kids && t.depth < pane.view.t.depth;
+    set(rect, { fill: hit ? ui.colors.match : fill, opacity: caller || found && !hit ? 0.6 : 1 });
+    rect.toggleAttribute('data-hit', !!hit);
+  }
+
+  // resize sets the height to so many rows. In a flame layout the root stays
+  // where it is on the screen when the picture grows upwards.
+  function resize(n, flame) {
+    const grown = (n - rows) * geo.rowStep, height = geo.top + n * geo.rowStep + geo.bottom;
+    set(root, { viewBox: `0 0 ${width_} ${height}`, width: width_, height });
+    set(foot, { y: height - geo.bottom + 22 });
+    if (rows && grown > 0 && standalone && flame) scrollBy(0, grown);
+    rows = n;
+  }
+
+  // describe writes the path to the zoomed frame, what is set, and what is not
+  // drawn.
+  function describe(plans) {
+    const pane = panes.find(zoomed) || panes[0], { view } = pane, path = pathTo(view.t), isZoomed = zoomed(pane);
+    const notes = [
+      state.m && ui.texts[state.m === 'r' ? 'reverse' : 'sandwich'],
+      state.x && 'without ' + plural(state.x.split('.').length, 'function') + ' (' + percent(last(whole) - all, last(whole)) + '), X takes back',
+      state.R && ui.texts.recursion, state.g && ui.texts['group' + state.g],
+      compared && state.w && 'swapped: ' + inOrder(compared.labels).join(' → '), compared && state.e && ui.texts.elided,
+    ].filter(Boolean).join(' · ');
+    hint.replaceChildren(crumb(pane, pane.tree));
+    if (path.length > 4) hint.append(shape('tspan', { dx: 6 }, '› … ' + grouped(path.length - 4) + ' more'));
+    for (const t of path.slice(-4)) hint.append(shape('tspan', { dx: 6 }, '›'), crumb(pane, t, 6));
+    hint.append(shape('tspan', { dx: 14 }, (isZoomed
+      ? amount(value(view.t)) + ' (' + percent(value(view.t), all) + ' of all) · Esc resets'
+      : notes ? '' : ui.texts.hint) + (notes && ' ' + notes)));
+    resetButton.hidden = !isZoomed;
+    foot.textContent = plans.map(p => [
+      p.hidden && `${grouped(p.hidden)} frames narrower than ${p.least} px (${percent(p.weight, all)} of ${amount(all)}) ` + ui.texts.narrow,
+      p.first && grouped(p.first) + ui.texts.callers,
+      p.deeper && grouped(p.deeper) + ui.texts.deeper,
+    ].filter(Boolean).join(' ')).join(' ');
+  }
+
+  function crumb(pane, t, dx) {
+    return shape('tspan', { dx: dx || 0, fill: '#0b57a4', cursor: 'pointer', click: () => zoomTo(pane, viewOf(t)) }, fit(nameOf(t), 36 * geo.charWidth));
+  }
+
+  // zoomTo shows a part of a pane; only the first pane's is kept in the address.
+  function zoomTo(pane, view, replace) {
+    if (!(view.to > view.from)) return;
+    hideTip();
+    pane.view = view;
+    if (pane === panes[0]) {
+      state.z = pathTo(view.t).map(t => id(nameOf(t))).join('.');
+      const share = v => ((v - view.t.at) / view.t.w).toFixed(6);
+      state.r = view.to - view.from < view.t.w ? share(view.from) + '-' + share(view.to) : '';
+      save(!replace);
+    }
+    draw();
+    showFound();
+  }
+
+  // restore zooms to the path in the state, as far as it exists.
+  function restore() {
+    const pane = panes[0];
+    let t = pane.tree;
+    for (const h of state.z ? state.z.split('.') : []) {
+      const next = grow(t).filter(kid => id(nameOf(kid)) === h).sort((a, b) => b.w - a.w)[0];
+      if (!next) break;
+      t = next;
+    }
+    pane.view = viewOf(t);
+    const [a, b] = state.r.split('-').map(Number);
+    if (b > a && a >= 0 && b <= 1) pane.view = { t, from: t.at + a * t.w, to: t.at + b * t.w };
+  }
+
+  // choose changes the state and draws anew.
+  function choose(changes) {
+    const moved = ['m', 'x', 'R', 'g', 'e', 'w'].some(k => k in changes);
+    if ('m' in changes) state.z = state.r = '';
+    Object.assign(state, changes);
+    if (moved) {
+      replant();
+      restore();
+    } else if ('v' in changes) rows = 0;
+    hideTip();
+    save('m' in changes || 'x' in changes);
+    refresh();
+  }
+
+  function refresh() {
+    set(root, { 'data-theme': state.d });
+    set(caseButton, { 'aria-pressed': sensitive() });
+    showLegend();
+    draw();
+    showFound();
+  }
+

@@ -1,0 +1,86 @@
+  // ---- What is known about a frame ---------------------------------------
+
+  const tip = shape('g', { 'data-ft': 'tip', 'pointer-events': 'none', 'font-family': layer.getAttribute('font-family') });
+
+  function linesOf({ t, kids, small, pane }) {
+    const v = kids ? kids.reduce((s, k) => s + value(k), 0) : value(t), share = (v, of) => amount(v) + ' (' + percent(v, of) + ')';
+    if (kids) return [plural(small, 'frame') + ' too narrow to draw', share(v, all)];
+    const f = frames[t.f], out = [nameOf(t)];
+    const line = text => text && out.push(text);
+    if (f) {
+      line(ui.kinds[f.kind].name + (f.inlined ? ', inlined' : '') + (f.module ? ' · ' + f.module : ''));
+      line(f.file && f.file + (f.line ? ':' + f.line : ''));
+    }
+    const self = v - grow(t).reduce((s, k) => s + value(k), 0);
+    line(share(v, all) + ' of all' + (t.down && t.up ? ', self ' + share(max(0, self), all) : ''));
+    if (ui.seconds) line('≈ ' + (v * ui.seconds).toPrecision(3) + ' s of CPU time');
+    if (zoomed(pane) && t.depth >= pane.view.t.depth) line(percent(v, value(pane.view.t)) + ' of the zoomed frame');
+    if (t.up) line(percent(v, value(t.up)) + ' of its ' + (t.down ? 'caller' : 'callee'));
+    if (compared) line(inOrder(compared.labels).join(' → ') + ': ' + changeText(change(value(t, 0), v)));
+    if (f && f.kind < 4) {
+      const { total, self, nodes } = figures(functions), g = functions.of[t.f];
+      line(`Everywhere: ${share(last(total)[g], all)}, self ${share(last(self)[g], all)}, at ${plural(nodes[g], 'place')}`);
+    }
+    return out;
+  }
+
+  // wrap breaks a long line, so that the whole name can be read.
+  function wrap(line, columns) {
+    const out = [];
+    let chars = Array.from(line);
+    for (; chars.length > columns && out.length < 11; chars = chars.slice(columns)) out.push(chars.slice(0, columns).join(''));
+    out.push(chars.length > columns ? '… ' + grouped(chars.length) + ' more characters' : chars.join(''));
+    return out;
+  }
+
+  function showTip(box, x, y) {
+    const room = min(120, floor((width_ - 4 * geo.pad) / geo.charWidth)), lines = linesOf(box).flatMap(line => wrap(line, room));
+    const w = max(...lines.map(l => columns(Array.from(l)))) * geo.charWidth + 20, h = lines.length * 17 + 12;
+    const limit = root.viewBox.baseVal.height, bottom = standalone ? min(limit, scrollY + innerHeight) : limit;
+    x = max(4, min(x + 14, width_ - w - 4));
+    y = y + 18 + h > bottom ? max(4, y - h - 10) : y + 18;
+    tip.replaceChildren(shape('rect', { x, y, width: w, height: h, rx: 5, fill: '#20262d', stroke: '#667' }), ...lines.map((line, i) =>
+      shape('text', { x: x + 10, y: y + 20 + i * 17, fill: '#f4f6f8', 'font-weight': i ? 400 : 700, 'xml:space': 'preserve' }, line)));
+    root.append(tip);
+  }
+
+  const hideTip = () => tip.remove();
+
+  // ---- The frame with the focus ------------------------------------------
+
+  const boxOf = t => boxes.find(b => b.t === t && !b.kids);
+
+  // showFocus marks the focused frame and the path to it for assistive technology.
+  function showFocus(take) {
+    for (const rect of layer.querySelectorAll('[role]')) for (const name of ['role', 'tabindex', 'aria-label', 'aria-level']) rect.removeAttribute(name);
+    const box = focus && boxOf(focus) || boxes[0];
+    for (let t = box.t; t; t = t.up) {
+      const b = boxOf(t);
+      if (!b) continue;
+      set(b.rect, { role: 'treeitem', 'aria-level': t.depth + 1, 'aria-label': b === box ? linesOf(b).join(', ') : nameOf(t) });
+    }
+    set(box.rect, { tabindex: 0, 'aria-selected': !!take });
+    if (take) {
+      box.rect.focus({ preventScroll: true });
+      if (standalone) box.rect.scrollIntoView({ block: 'nearest' });
+      showTip(box, box.x + min(box.w, 200) / 2, box.y);
+    }
+  }
+
+  function focusOn(t) {
+    focus = t;
+    showFocus(true);
+  }
+
+  // move goes to the nearest box in a direction.
+  function move(key) {
+    const here = focus && boxOf(focus);
+    if (!here) return focusOn(panes[0].view.t);
+    const dy = key === 'ArrowUp' ? -1 : key === 'ArrowDown' ? 1 : 0, middle = here.x + here.w / 2;
+    const next = boxes.filter(b => !b.kids && b.y === here.y + dy * geo.rowStep &&
+      (dy ? b.x < here.x + here.w && b.x + b.w > here.x : key === 'ArrowLeft' ? b.x < here.x : b.x > here.x));
+    // Down a tower the widest frame, aside the nearest.
+    next.sort((a, b) => dy ? b.w - a.w : abs(a.x + a.w / 2 - middle) - abs(b.x + b.w / 2 - middle));
+    if (next[0]) focusOn(next[0].t);
+  }
+

@@ -1,0 +1,131 @@
+  // ---- Controls ----------------------------------------------------------
+
+  const layerOf = content => {
+    const holder = shape('foreignObject', { 'data-ft': 'ui', width: 1, height: 1 }, content);
+    content.classList.add('ft');
+    return holder;
+  };
+  const button = (text, click, more) => html('button', { type: 'button', click, ...more }, text);
+
+  let pending = 0;
+  const input = html('input', {
+    type: 'search', placeholder: ui.texts.search, 'aria-label': ui.texts.search, spellcheck: false,
+    input: () => {
+      clearTimeout(pending);
+      pending = setTimeout(searchNow, 80);
+    },
+  });
+  const searchNow = () => {
+    clearTimeout(pending);
+    startSearch(input.value);
+  };
+  const resetButton = button('Reset zoom', () => act('reset'));
+  const caseButton = button('Aa', () => setCase(), { title: 'match case' });
+  const bar = html('div', { class: 'bar' }, resetButton, input, caseButton,
+    button('‹', () => step(-1), { title: 'previous match' }), button('›', () => step(1), { title: 'next match' }),
+    button('Functions', () => act('table')), button('Menu', () => act('help')));
+  const toolbar = layerOf(bar);
+
+  const textLine = (name, more) => shape('text', { 'data-ft': name, role: 'status', 'font-weight': 600, y: geo.status, ...more });
+  const result = textLine('matched', { x: geo.pad, 'font-size': 13 });
+  const problemLine = textLine('problem', { 'text-anchor': 'end', fill: '#a33a00' });
+  const say = text => { problemLine.textContent = text; };
+
+  function openSearch() {
+    closePanel();
+    input.focus();
+    input.select();
+  }
+
+  function setCase() {
+    state.i = sensitive() ? 'i' : 'c';
+    startSearch(input.value);
+    refresh();
+  }
+
+  // A panel is a dialog over the picture. There is one at a time.
+  let panel = null;
+  function openPanel(name, title, ...content) {
+    closePanel();
+    const close = button('Close', closePanel, { style: 'float:right' });
+    const box = html('div', { class: 'panel', role: 'dialog', 'aria-label': title, tabindex: -1 }, close, html('h2', {}, title), ...content);
+    panel = layerOf(box);
+    panel.name = name;
+    root.append(panel);
+    place();
+    close.focus({ preventScroll: true });
+  }
+
+  function closePanel() {
+    if (!panel) return;
+    panel.remove();
+    panel = null;
+  }
+
+  const row = (tag, cells) => html('tr', {}, ...cells.map(([content, cls]) => html(tag, { class: cls || '' }, content)));
+  const table = (head, lines) => html('table', {}, html('thead', {}, row('th', head)), html('tbody', {}, ...lines));
+
+  // showMenu lists all actions, or those on a frame.
+  function showMenu(onFrame) {
+    const list = ui.keys.filter(k => (onFrame ? k[3] : true) && (compared || !k[2].startsWith('comparison')));
+    openPanel('help', onFrame ? nameOf(focus).slice(0, 200) : 'Keys and what they do', table([['Key'], ['Action']], list.map(([keys, name, text]) =>
+      row('td', [[html('kbd', {}, keys.replace(/C-/g, 'Ctrl-').replace(/Arrow/g, ''))], [button(text, () => {
+        closePanel();
+        act(name);
+      })]]))));
+  }
+
+  // showTable lists functions or modules, of comparisons what changed most.
+  function showTable(group, by) {
+    const { total, self } = figures(group), a = last(self), b = last(total), title = group === modules ? 'Modules' : compared ? 'What changed most' : 'Functions';
+    const ids = group.first.map((f, g) => g).filter(g => frames[group.first[g]].kind < 4 && (b[g] || total[0][g]) &&
+      (!found || group !== functions || functions.of.some((of, f) => of === g && found.hits[f])));
+    const moved = (list, g) => change(list[0][g], list[1][g]);
+    const rank = by === 'total' ? g => b[g] : compared && !by ? g => (moved(self, g).real || moved(total, g).real) + abs(moved(self, g).delta) : g => a[g];
+    ids.sort((x, y) => rank(y) - rank(x) || b[y] - b[x] || x - y);
+    const sorter = (text, by) => [button(text, () => showTable(group, by)), 'n'];
+    const shown = ids.slice(0, compared && !by ? 20 : 200);
+    const head = compared ? [['Function'], sorter('Self before → after', ''), sorter('Total before → after', 'total')] : [['Function'], sorter('Self', 'self'), sorter('Total', 'total')];
+    head[0][0] = title;
+    const cell = (list, g) => [compared ? changeText(moved(list, g)) : percent(list[0][g], all) + '  ' + amount(list[0][g]), 'n'];
+    openPanel(group === modules ? 'modules' : 'table', title, table(head, shown.map(g => {
+      const f = frames[group.first[g]], name = group === modules ? f.module || '[no module]' : f.name;
+      return row('td', [[button(name + (group === functions && f.module ? ' · ' + f.module.replace(/.*\//, '') : ''), () => {
+        closePanel();
+        if (group === functions) return sandwich(group.first[g]);
+        input.value = 'module:^' + f.module.replace(/[^\w/-]/g, '\\$&') + '$';
+        searchNow();
+      }), 'f'], cell(self, g), cell(total, g)]);
+    })), html('p', {}, shown.length < ids.length ? plural(ids.length - shown.length, 'more') : ''),
+    group === functions && button('Modules', () => showTable(modules)) || '');
+  }
+
+  function sandwich(f) {
+    choose({ m: 's' + id(frames[f].name) });
+  }
+
+  async function copy(text) {
+    const area = html('textarea', {});
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch (e) {
+      area.value = text;
+      bar.append(area);
+      area.select();
+      document.execCommand('copy');
+      area.remove();
+    }
+    say('Copied: ' + fit(text, 400));
+  }
+
+  // place puts what floats where the window is.
+  function place() {
+    const y = standalone ? scrollY : 0, w = min(760, width_ - 32), h = standalone ? innerHeight - 80 : 500;
+    set(toolbar, { x: 0, y: y + 10 });
+    bar.style.width = width_ - geo.pad + 'px';
+    set(problemLine, { x: width_ - geo.pad });
+    if (!panel) return;
+    set(panel, { x: (width_ - w) / 2, y: y + 50 });
+    panel.firstChild.style.cssText = `width:${w}px;max-height:${h}px`;
+  }
+

@@ -1,0 +1,161 @@
+  // ---- Actions -----------------------------------------------------------
+
+  const cycle = (key, values) => choose({ [key]: values[(values.indexOf(state[key]) + 1) % values.length] });
+  const target = () => focus && focus.f >= 0 && focus;
+
+  // By the names in keys.go.
+  const actions = {
+    search: openSearch,
+    next: () => step(1),
+    previous: () => step(-1),
+    info: () => state.s ? setCase() : openPanel('info', 'About this recording', html('pre', {}, ui.lines.join('\n'))),
+    escape: () => {
+      if (panel) closePanel();
+      else if (state.s) {
+        input.value = '';
+        searchNow();
+        input.blur();
+      } else act(state.m ? 'calls' : 'reset');
+    },
+    calls: () => choose({ m: '' }),
+    reset: () => panes.forEach(pane => zoomed(pane) && zoomTo(pane, viewOf(pane.tree))),
+    back: () => standalone && history.back(),
+    move,
+    zoom: () => focus && zoomTo(boxOf(focus).pane, viewOf(focus)),
+    copyName: () => focus && copy(nameOf(focus)),
+    copyStack: () => focus && copy(pathTo(focus).map(nameOf).join(';') + ' ' + value(focus) + '\n' + linesOf(boxOf(focus)).slice(1).join('\n')),
+    sandwich: () => target() && sandwich(focus.f),
+    exclude: () => target() && choose({ x: [...state.x ? state.x.split('.') : [], id(nameOf(focus))].join('.') }),
+    include: () => choose({ x: '' }),
+    table: () => showTable(panel && panel.name === 'table' ? modules : functions, compared ? '' : 'self'),
+    invert: () => cycle('v', ['', '1']),
+    reverse: () => choose({ m: state.m === 'r' ? '' : 'r' }),
+    recursion: () => cycle('R', ['', '1']),
+    group: () => cycle('g', ['', '1', '2']),
+    color: () => choose({ k: colorings[(colorings.indexOf(coloring()) + 1) % colorings.length] }),
+    dark: () => cycle('d', ['', 'dark', 'light']),
+    elided: () => compared && cycle('e', ['', '1']),
+    swap: () => compared && cycle('w', ['', '1']),
+    help: () => showMenu(),
+  };
+  const act = (name, key) => actions[name](key);
+
+  const byKey = {};
+  for (const [keys, name] of ui.keys) for (const key of keys.split(' ')) byKey[key] = name;
+
+  // Characters are taken when they are typed, so that none gets into the box that
+  // a key opens, whatever key a keyboard has it on.
+  function onKey(event) {
+    const typed = event.type === 'keypress', key = event.key, control = event.ctrlKey || event.metaKey;
+    const name = byKey[(control ? 'C-' : '') + key];
+    if (event.target === input) {
+      if (key === 'Enter' && !typed) {
+        const again = state.s === input.value && found;
+        if (again) step(event.shiftKey ? -1 : 1); else searchNow();
+        input.focus();
+      } else if (key === 'Escape') act('escape');
+      return;
+    }
+    if (!name || event.altKey || !control && typed !== (key.length === 1) || key === 'Enter' && event.target.tagName === 'button') return;
+    event.preventDefault();
+    act(name, key);
+  }
+  const owner = standalone ? window : root;
+  owner.addEventListener('keydown', onKey);
+  owner.addEventListener('keypress', onKey);
+
+  let drag = null, queued = false;
+  const pointAt = e => new DOMPoint(e.clientX, e.clientY).matrixTransform(root.getScreenCTM().inverse());
+  const listen = (type, f) => layer.addEventListener(type, f);
+  listen('click', e => {
+    const box = e.target.box;
+    if (!box || drag && drag.moved) return;
+    zoomTo(box.pane, box.kids ? { t: box.t, from: box.from, to: box.to } : viewOf(box.t));
+  });
+  listen('pointermove', e => {
+    const box = e.target.box;
+    if (drag && e.buttons && abs(e.clientX - drag.x) > 4) {
+      const { pane, view } = drag;
+      drag.moved = true;
+      return look_(pane, view.from - (e.clientX - drag.x) * (view.to - view.from) / (width_ - 2 * geo.pad), view.to - view.from);
+    }
+    if (!box) return hideTip();
+    if (!box.kids) focus = box.t;
+    const { x, y } = pointAt(e);
+    showTip(box, x, y);
+  });
+  listen('pointerleave', hideTip);
+  listen('pointerdown', e => {
+    const box = e.target.box;
+    drag = box && { pane: box.pane, view: box.pane.view, x: e.clientX };
+  });
+  listen('contextmenu', e => {
+    if (!e.target.box || e.target.box.kids) return;
+    e.preventDefault();
+    focus = e.target.box.t;
+    showMenu(true);
+  });
+
+  // look_ shows so much of a pane from a place on, once for each frame of the screen.
+  function look_(pane, from, length) {
+    const { tree } = pane;
+    length = min(length, tree.w);
+    from = max(0, min(from, tree.w - length));
+    let t = tree;
+    for (let kid = t; kid; kid = grow(t).find(k => k.at <= from && k.at + k.w >= from + length)) t = kid;
+    pane.next = { t, from, to: from + length };
+    if (queued) return;
+    queued = true;
+    requestAnimationFrame(() => {
+      queued = false;
+      for (const p of panes) {
+        if (p.next) zoomTo(p, p.next, true);
+        p.next = null;
+      }
+    });
+  }
+  root.addEventListener('wheel', e => {
+    const pane = e.target.box ? e.target.box.pane : panes[0], { from, to } = pane.next || pane.view, scale = (to - from) / (width_ - 2 * geo.pad);
+    const zooms = e.ctrlKey || e.metaKey, by = e.deltaX || (e.shiftKey ? e.deltaY : 0);
+    if (!zooms && !by) return;
+    e.preventDefault();
+    const f = zooms ? Math.exp(e.deltaY / 300) : 1, x = zooms ? (pointAt(e).x - geo.pad) * scale : 0;
+    look_(pane, from + x * (1 - f) + (zooms ? 0 : by * scale), max(1e-9 * pane.tree.w, (to - from) * f));
+  }, { passive: false });
+
+  // ---- Start -------------------------------------------------------------
+
+  // windowWidth is how wide the picture can be where it is not part of a page.
+  const windowWidth = () => max(640, root.clientWidth && document.documentElement.clientWidth || innerWidth);
+
+  function fill() {
+    if (standalone) width_ = windowWidth();
+    place();
+    showLegend();
+    draw();
+  }
+
+  // start shows the state in the address.
+  function start() {
+    load();
+    replant();
+    restore();
+    place();
+    refresh();
+    input.value = state.s;
+    startSearch(state.s);
+  }
+
+  if (!(last(whole) > 0 || whole[0] > 0)) return;
+  if (standalone) {
+    width_ = windowWidth();
+    addEventListener('resize', fill);
+    addEventListener('scroll', place);
+    addEventListener('popstate', start);
+  } else {
+    set(root, { tabindex: 0 });
+  }
+  set(layer, { role: 'tree', 'aria-label': document.title || 'Flame graph' });
+  root.append(result, problemLine, toolbar);
+  start();
+})();

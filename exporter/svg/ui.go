@@ -1,0 +1,121 @@
+package svg
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/flametel/flametel/exporter/callgraph"
+)
+
+// ui is what the script has to know beside the graph.
+type ui struct {
+	Layout   Layout                 `json:"layout"`
+	Unit     unit                   `json:"unit"`
+	Seconds  float64                `json:"seconds"` // that a sample stands for, 0 if unknown
+	Weight   int                    `json:"weight"`
+	Kinds    []uiKind               `json:"kinds"` // by callgraph.Kind
+	Marks    []mark                 `json:"marks"`
+	Palette  []string               `json:"palette"`
+	Legends  map[string][]colorStep `json:"legends"` // by way of colouring
+	Texts    map[string]string      `json:"texts"`
+	Keys     [][4]any               `json:"keys"`
+	Compared *uiCompared            `json:"compared"`
+	Lines    []string               `json:"lines"` // of provenance
+	Colors   map[string]any         `json:"colors"`
+	Geometry map[string]any         `json:"geometry"`
+	Special  map[string]bool        `json:"special"` // names that are hatched
+}
+
+type uiKind struct {
+	Name   string   `json:"name"`
+	Mark   string   `json:"mark"`
+	Shades []string `json:"shades"`
+}
+
+// uiCompared is what makes a file a comparison.
+type uiCompared struct {
+	Labels     [2]string              `json:"labels"`
+	Samples    [2]int64               `json:"samples"`
+	Normalized bool                   `json:"normalized"`
+	Noise      float64                `json:"noise"`
+	Schemes    map[string]colorScheme `json:"schemes"`
+}
+
+func (d *drawing) ui() (string, error) {
+	u := ui{
+		Layout: d.opts.Layout, Unit: d.unit, Seconds: secondsPerSample(d.Graph), Weight: d.opts.Weight,
+		Marks: marks(), Palette: palette(), Legends: legends(), Texts: texts(), Lines: d.provenance(), Special: map[string]bool{
+			callgraph.NameTruncated: true, callgraph.NameFull: true,
+		},
+		Colors: map[string]any{"small": colorSmall, "match": colorMatch, "other": colorOther, "group": colorGroup},
+		Geometry: map[string]any{
+			"pad": pad, "top": d.top(), "bottom": bottom, "legend": d.legendLine(), "hint": d.legendLine() + hintStep,
+			"status": d.top() - framesStep, "rowStep": rowStep, "rowSize": rowSize, "charWidth": charWidth,
+			"labelPad": labelPad, "minWidth": minWidth, "maxElements": maxElements, "maxRows": maxRows,
+		},
+	}
+	for k := callgraph.Unknown; k <= callgraph.Thread; k++ {
+		u.Kinds = append(u.Kinds, uiKind{kindName(k), markOf(k), shades(k)})
+	}
+	for _, k := range Keys() {
+		u.Keys = append(u.Keys, [4]any{k.Keys, k.Action, k.Text, k.OnFrame})
+	}
+	if c := d.cmp; c != nil {
+		u.Compared = &uiCompared{
+			Labels:  [2]string{display(c.Sides[0].Label), display(c.Sides[1].Label)},
+			Samples: [2]int64{c.Sides[0].Samples, c.Sides[1].Samples}, Normalized: c.Normalized,
+			Noise: noise, Schemes: schemes(),
+		}
+	}
+	b, err := json.Marshal(u)
+	return string(b), err
+}
+
+// legends are those of the ways of colouring that are the same for all files.
+func legends() map[string][]colorStep {
+	out := map[string][]colorStep{"heat": heat()}
+	for _, k := range append(legendKinds(), callgraph.Process) {
+		out["kind"] = append(out["kind"], colorStep{Color: color(k), Text: kindName(k)})
+	}
+	for name, s := range schemes() {
+		out[name] = []colorStep{
+			{Color: s.More[0], Text: "more: by half and over"}, {Color: s.More[1], Text: "a tenth and over"}, {Color: s.More[2], Text: "less than that"},
+			{Color: s.Less[0], Text: "less: by half and over"}, {Color: s.Less[1], Text: "a tenth and over"}, {Color: s.Less[2], Text: "less than that"},
+			{Color: s.Same, Text: "within noise"},
+		}
+	}
+	return out
+}
+
+// kindName is a kind with its letter.
+func kindName(k callgraph.Kind) string { return strings.TrimSpace(letter(k) + " " + k.String()) }
+
+// texts are sentences that the script shows. They stand here and not there
+// because they are packed in a file and the script is not.
+func texts() map[string]string {
+	return map[string]string{
+		"hint":      "Click a frame to zoom in, press / to search, ? for all keys.",
+		"search":    "Search functions by regular expression",
+		"plain":     ": searched as plain text.",
+		"slow":      "The expression takes too long here",
+		"narrow":    "are not drawn one by one: click a pale bar to see them.",
+		"callers":   " callers nearer to the root are not shown.",
+		"deeper":    fmt.Sprintf(" frames beyond level %d are not drawn: zoom in to see them.", maxRows),
+		"reverse":   "bottom-up: where samples ended, and from there the callers (r goes back)",
+		"sandwich":  "sandwich: callers and callees (Esc goes back)",
+		"recursion": "recursion collapsed",
+		"group1":    "threads merged",
+		"group2":    "threads and processes merged",
+		"elided":    "what is gone is hidden",
+	}
+}
+
+// secondsPerSample is the time that a sample stands for: the period, where that
+// is a time and samples are counted.
+func secondsPerSample(g *callgraph.Graph) float64 {
+	if g.SampleType.Unit != "count" || g.PeriodType.Unit != "nanoseconds" {
+		return 0
+	}
+	return float64(max(0, g.Period)) / 1e9
+}
