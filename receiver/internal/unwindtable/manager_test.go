@@ -208,7 +208,7 @@ func TestFilesThatNobodyMapsGiveWay(t *testing.T) {
 	x, ok := f.rows.take(need)
 	require.True(t, ok)
 	require.Equal(t, need, x.count)
-	pid := child(t, "cat")
+	pid := child(t, "tail", "-f", "/dev/null")
 	f.image(t, pid)
 	f.all(t, pid)
 	s := f.Stats()
@@ -226,7 +226,7 @@ func TestHotFilesStayWhenThePoolIsFull(t *testing.T) {
 	_, ok := f.rows.take(need)
 	require.True(t, ok)
 
-	other := child(t, "cat")
+	other := child(t, "tail", "-f", "/dev/null")
 	f.image(t, other)
 	f.all(t, other)
 	assert.NotZero(t, f.Stats().Refused, "all files were seen a moment ago")
