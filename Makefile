@@ -94,6 +94,10 @@ bench-symbols: setup-bench build ## memory of flametel while 300 processes run c
 bench-nginx: setup-bench build ## what profiling costs nginx: nothing, flametel and perf in turn
 	$(GO) run ./internal/tools/bench nginx
 
+.PHONY: gallery
+gallery: setup-gallery build-flametel ## record the workloads of docs/gallery anew, as root
+	$(GO) run ./internal/tools/gallery $(SCENES)
+
 .PHONY: compare-perf
 compare-perf: setup-bench build ## the same processes in the same seconds, by perf and by flametel
 	$(GO) run ./internal/tools/compareperf
@@ -134,8 +138,8 @@ fuzz: ## run each fuzz target for FUZZ_TIME
 clean: ## remove what was built
 	rm -rf bin .tools
 
-.PHONY: setup-run setup-test setup-generate setup-bench setup-lint
-setup-run setup-test setup-generate setup-bench:
+.PHONY: setup-run setup-test setup-generate setup-bench setup-gallery setup-lint
+setup-run setup-test setup-generate setup-bench setup-gallery:
 	@$(SETUP) $(@:setup-%=%)
 
 setup-lint: .tools/golangci-lint
