@@ -26,6 +26,14 @@ type drainer struct {
 	ids    []uint64
 	chunks []profileFtChunk
 
+	// cut counts what is under way into a generation that is over; nil for
+	// kinds whose samples take no time. It calls use.
+	cut func(generation uint32) error
+	// kept are chunks of earlier drains that samples to come may refer to, and
+	// drains numbers the drains.
+	kept   map[uint64]*keptChunk
+	drains uint64
+
 	stacks  map[uint64]chunk
 	arena   []uint64 // the words of all chunks, then those of all stacks
 	samples []Sample
@@ -92,6 +100,12 @@ func (d *drainer) drain() (Stats, []uint64, error) {
 	waitForPrograms()
 	stats.To = time.Now()
 	d.began = stats.To
+	d.drains++
+	if d.cut != nil {
+		if err := d.cut(old); err != nil {
+			return stats, nil, err
+		}
+	}
 
 	taken, err := d.readStats(old, &stats)
 	if err != nil {
@@ -103,6 +117,9 @@ func (d *drainer) drain() (Stats, []uint64, error) {
 	nChunks, err := d.takeChunks(d.objects.chunks[old])
 	if err != nil {
 		return stats, nil, err
+	}
+	if d.cut != nil {
+		d.keepChunks()
 	}
 	nCounts, err := d.takeCounts(d.objects.counts[old])
 	if err != nil {

@@ -30,10 +30,10 @@ func TestObjectsAreUpToDate(t *testing.T) {
 		msg, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s (make test installs clang-14, llvm-14 and libbpf-dev)", msg)
 	}
-	require.Equal(t, 4, commands)
+	require.NotZero(t, commands)
 	made, err := filepath.Glob(filepath.Join(out, "*"))
 	require.NoError(t, err)
-	require.Len(t, made, 16)
+	require.Len(t, made, 4*commands) // two files for each of two architectures
 	for _, name := range made {
 		want, err := os.ReadFile(name)
 		require.NoError(t, err)

@@ -19,8 +19,8 @@ type object struct {
 	spec func() (*ebpf.CollectionSpec, error)
 	// variables are the settings that others do not have.
 	variables map[string]any
-	// fit changes the specification before it is loaded; nil takes it as it is.
-	fit func(*ebpf.CollectionSpec)
+	// fit makes it suit the kernel before it is loaded; nil takes it as it is.
+	fit func(*ebpf.CollectionSpec) error
 }
 
 // objects are the loaded programs and maps of one kind.
@@ -80,7 +80,9 @@ func (o *objects) loadPrograms(opts *Options, of *object) error {
 		return err
 	}
 	if of.fit != nil {
-		of.fit(spec)
+		if err := of.fit(spec); err != nil {
+			return err
+		}
 	}
 	for _, names := range [][2]string{{profileMapCounts0, profileMapChunks0}, {profileMapCounts1, profileMapChunks1}} {
 		spec.Maps[names[0]].MaxEntries = opts.mapEntries()

@@ -86,6 +86,10 @@ func (o *Options) validate() error {
 	if o.Frequency < MinFrequency || o.Frequency > MaxFrequency {
 		return fmt.Errorf("frequency %d Hz is outside %d to %d", o.Frequency, MinFrequency, MaxFrequency)
 	}
+	return o.validateMaps()
+}
+
+func (o *Options) validateMaps() error {
 	if o.DrainInterval <= 0 {
 		return fmt.Errorf("drain interval %v is not positive", o.DrainInterval)
 	}

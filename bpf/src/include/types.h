@@ -24,7 +24,13 @@ typedef __s64 s64;
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct thread_info {
+	unsigned long flags;
+	u32 status; /* x86 */
+};
+
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned int flags;
 	int pid;
 	int tgid;
@@ -81,6 +87,9 @@ struct ft_regs {
 		      : (r)->orig_ax == 59 || (r)->orig_ax == 322)
 /* Size of a kernel stack without KASAN, for kernels without bpf_task_pt_regs. */
 #define FT_THREAD_SIZE 16384
+/* TS_COMPAT, arch/x86/include/asm/thread_info.h */
+#define FT_COMPAT_CALL(task) ((task)->thread_info.status & 2)
+#define FT_SYSCALL_OFFSET 120 /* of orig_ax in struct pt_regs, 64 bits */
 #define FT_USER_TOP 0x00fffffffffff000ULL /* above the end of 5-level user space */
 #elif defined(__TARGET_ARCH_arm64)
 struct ft_regs {
@@ -103,6 +112,9 @@ struct ft_regs {
 #define FT_STRIP_PAC(ip) ((ip) & ((1ULL << 48) - 1))
 #define FT_IN_EXECVE(r) ((r)->regs[8] == 221 || (r)->regs[8] == 281)
 #define FT_THREAD_SIZE 16384
+/* TIF_32BIT, arch/arm64/include/asm/thread_info.h */
+#define FT_COMPAT_CALL(task) ((task)->thread_info.flags & (1UL << 22))
+#define FT_SYSCALL_OFFSET 280 /* of syscallno in struct pt_regs, 32 bits */
 #define FT_USER_TOP 0x000ffffffffff000ULL
 #else
 #error "unknown target architecture"

@@ -1,0 +1,119 @@
+//go:build integration && linux
+
+package bpf
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// inCall picks the waits in one system call.
+func inCall(list []Sample, nr int) (out []Sample) {
+	for _, s := range list {
+		if s.Detail&OffCPUInCall != 0 && int(uint32(s.Detail)) == nr {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func TestOffCPUCountsEveryWait(t *testing.T) {
+	f := startFixture(t, "sleeps", "1000", "1500")
+	tr := tracer(t, OffCPU(OffCPUOptions{}), f.pid())
+	blockedBefore, preemptedBefore := switches(t, f.pid())
+	drainOf(t, tr, f.pid())
+	took := f.do(t)
+	blockedAfter, preemptedAfter := switches(t, f.pid())
+	list, stats := drainOf(t, tr, f.pid())
+	require.Equal(t, stats.LostState, stats.Lost())
+	var blocked, preempted uint64
+	for _, s := range list {
+		require.NotEmpty(t, s.User)
+		require.NotEmpty(t, s.Kernel)
+		if s.Detail&OffCPUPreempted == 0 {
+			blocked += s.Sums[1]
+		} else {
+			preempted += s.Sums[1]
+		}
+	}
+	// Some systems hide their own tasks, and so that another comes after one.
+	require.Equal(t, blockedAfter-blockedBefore+preemptedAfter-preemptedBefore, blocked+preempted+stats.LostState)
+	require.InDelta(t, blockedAfter-blockedBefore, blocked, float64(stats.LostState), "waits that block")
+	require.Less(t, stats.LostState, uint64(50))
+	_, sums := total(inCall(list, unix.SYS_CLOCK_NANOSLEEP))
+	require.InEpsilon(t, took, sums[0], 0.05, "nanoseconds against the program's clock")
+}
+
+// switches returns the kernel's own count of the switches away from a thread.
+func switches(t *testing.T, pid int) (voluntary, involuntary uint64) {
+	t.Helper()
+	time.Sleep(100 * time.Millisecond) // it waits for its next line by then
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(text)) {
+		fmt.Sscanf(line, "voluntary_ctxt_switches: %d", &voluntary)
+		fmt.Sscanf(line, "nonvoluntary_ctxt_switches: %d", &involuntary)
+	}
+	return voluntary, involuntary
+}
+
+// A wait is counted in each interval that it reaches into, as one wait.
+func TestOffCPUCountsWaitsThatAreNotOver(t *testing.T) {
+	f := startFixture(t, "sleeps", "1", "1500000")
+	tr := tracer(t, OffCPU(OffCPUOptions{}), f.pid())
+	began := time.Now()
+	done := make(chan uint64)
+	go func() { done <- f.do(t) }()
+	time.Sleep(200 * time.Millisecond)
+	var all []Sample
+	for i := range 4 {
+		time.Sleep(200 * time.Millisecond)
+		list, stats := drainOf(t, tr, f.pid())
+		require.Zero(t, stats.Lost())
+		nap := inCall(list, unix.SYS_CLOCK_NANOSLEEP)
+		require.NotEmpty(t, nap, "drain %d", i)
+		require.NotEmpty(t, nap[0].User, "drain %d", i)
+		all = append(all, nap...)
+	}
+	took := <-done
+	require.Less(t, time.Since(began), time.Minute)
+	list, _ := drainOf(t, tr, f.pid())
+	all = append(all, inCall(list, unix.SYS_CLOCK_NANOSLEEP)...)
+	_, sums := total(all)
+	require.EqualValues(t, 1, sums[1], "waits")
+	require.InEpsilon(t, took, sums[0], 0.05)
+	for _, s := range all {
+		require.Equal(t, all[0].User, s.User)
+	}
+}
+
+func TestOffCPULeavesShortWaitsOut(t *testing.T) {
+	f := startFixture(t, "sleeps", "50", "1000")
+	tr := tracer(t, OffCPU(OffCPUOptions{MinDuration: 500 * time.Millisecond}), f.pid())
+	drainOf(t, tr, f.pid())
+	f.do(t)
+	list, stats := drainOf(t, tr, f.pid())
+	require.Empty(t, inCall(list, unix.SYS_CLOCK_NANOSLEEP))
+	require.GreaterOrEqual(t, stats.Filtered, uint64(50))
+}
+
+// Stacks of some waits stand for all: neither number nor time is biased.
+func TestOffCPULooksAtSomeWaits(t *testing.T) {
+	f := startFixture(t, "sleeps", "20000", "1")
+	tr := tracer(t, OffCPU(OffCPUOptions{LookInterval: time.Millisecond}), f.pid())
+	drainOf(t, tr, f.pid())
+	took := f.do(t)
+	list, stats := drainOf(t, tr, f.pid())
+	require.Equal(t, stats.LostState, stats.Lost())
+	require.Less(t, stats.Kept, uint64(15000))
+	_, sums := total(inCall(list, unix.SYS_CLOCK_NANOSLEEP))
+	require.InEpsilon(t, 20000, sums[1], 0.1)
+	require.InEpsilon(t, took, sums[0], 0.2)
+}

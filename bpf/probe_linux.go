@@ -1,0 +1,102 @@
+package bpf
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/btf"
+)
+
+// Probe is a kind of events: which programs see it and where they hang. OffCPU
+// and its like make one for NewTracer.
+type Probe struct {
+	object *object
+	hooks  []hook
+	// events is how many observations to expect in a second: it sizes maps.
+	events int
+	// cut names the iterator that counts what is not over at a drain, if any.
+	cut string
+	// options add settings that depend on the kernel's types.
+	adapt func(spec *ebpf.CollectionSpec, kernel *btf.Spec) error
+}
+
+// hook is a tracepoint and the program for it.
+type hook struct {
+	program string
+	event   string // as the kernel's type information has it, without btf_trace_
+	// since is the first kernel that has it.
+	since string
+	// optional hooks make a kind better; it works without them.
+	optional bool
+}
+
+// MissingError says that this kernel has not got what a kind of events needs.
+// Test for it with errors.As.
+type MissingError struct {
+	// Feature is what is missing, Since the first kernel that has it, such as
+	// "5.19", and Option what else it may depend on, "" for nothing.
+	Feature, Since, Option string
+}
+
+// Error is one sentence.
+func (e *MissingError) Error() string {
+	msg := fmt.Sprintf("this kernel has no %s, which came with Linux %s", e.Feature, e.Since)
+	if e.Option != "" {
+		msg += " and needs " + e.Option
+	}
+	return msg
+}
+
+// Is makes it an errors.ErrUnsupported.
+func (e *MissingError) Is(target error) bool { return target == errors.ErrUnsupported }
+
+const btfPath = "/sys/kernel/btf/vmlinux"
+
+// kernelTypes returns the kernel's own description of its types.
+func kernelTypes() (*btf.Spec, error) {
+	if _, err := os.Stat(btfPath); errors.Is(err, os.ErrNotExist) {
+		return nil, &MissingError{Feature: "type information (" + btfPath + ")", Since: "5.4", Option: "CONFIG_DEBUG_INFO_BTF=y"}
+	}
+	spec, err := btf.LoadKernelSpec()
+	if err != nil {
+		return nil, fmt.Errorf("read the kernel's type information: %w", err)
+	}
+	return spec, nil
+}
+
+// tracepointType returns the prototype of a tracepoint, nil if there is none.
+func tracepointType(kernel *btf.Spec, event string) *btf.FuncProto {
+	var def *btf.Typedef
+	if kernel.TypeByName("btf_trace_"+event, &def) != nil {
+		return nil
+	}
+	if p, ok := def.Type.(*btf.Pointer); ok {
+		proto, _ := p.Target.(*btf.FuncProto)
+		return proto
+	}
+	return nil
+}
+
+// fit takes out the programs for optional hooks that the kernel has not got,
+// and fails when another is missing.
+func (p *Probe) fit(spec *ebpf.CollectionSpec) error {
+	kernel, err := kernelTypes()
+	if err != nil {
+		return err
+	}
+	for _, h := range p.hooks {
+		if tracepointType(kernel, h.event) != nil {
+			continue
+		}
+		if !h.optional {
+			return &MissingError{Feature: "tracepoint " + h.event, Since: h.since}
+		}
+		delete(spec.Programs, h.program)
+	}
+	if p.adapt != nil {
+		return p.adapt(spec, kernel)
+	}
+	return nil
+}

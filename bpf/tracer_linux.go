@@ -1,0 +1,215 @@
+package bpf
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+)
+
+// Tracer counts events of one kind. Its methods may be called from several
+// goroutines.
+type Tracer struct {
+	probe   *Probe
+	objects *objects
+
+	mu        sync.Mutex
+	links     []link.Link
+	cutter    *link.Iter // nil for kinds whose events take no time
+	drainer   drainer
+	stoppedAt time.Time // zero before
+
+	misses       map[string]uint64 // by program: runs left out up to the last drain
+	childrenLost uint64            // up to the last drain
+	closed       bool
+}
+
+// NewTracer loads the programs of a kind and attaches them. It fails with a
+// *MissingError when the kernel has not got what they need, and with a
+// *PrivilegeError when it refuses for lack of privileges. Of opts the frequency
+// and what belongs to it are not used.
+func NewTracer(p *Probe, opts Options) (_ *Tracer, err error) {
+	if err := opts.validateMaps(); err != nil {
+		return nil, err
+	}
+	if opts.MapEntries == 0 {
+		opts.MapEntries = eventEntries(p.events, opts.DrainInterval)
+	}
+	of := *p.object
+	of.fit = p.fit
+	objects, err := load(&opts, &of)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tracer{probe: p, objects: objects, misses: make(map[string]uint64)}
+	t.drainer = newDrainer(objects)
+	defer func() {
+		if err != nil {
+			_ = t.Close()
+		}
+	}()
+	if p.cut != "" {
+		t.cutter, err = link.AttachIter(link.IterOptions{Program: objects.programs.Programs[p.cut]})
+		if err != nil {
+			return nil, t.attachError("the list of tasks", err)
+		}
+		t.drainer.cut = t.cut
+	}
+	if err := t.Attach(); err != nil {
+		return nil, err
+	}
+	t.drainer.began = time.Now()
+	return t, nil
+}
+
+// eventEntries is how many distinct observations there is room for between two
+// drains.
+func eventEntries(perSecond int, interval time.Duration) int {
+	n := int(float64(perSecond) * interval.Seconds())
+	return roundUp(min(max(n, minMapEntries), maxMapEntries))
+}
+
+// Attach makes the programs run when they do not.
+func (t *Tracer) Attach() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || !t.stoppedAt.IsZero() || len(t.links) > 0 {
+		return nil
+	}
+	for _, h := range t.probe.hooks {
+		program := t.objects.programs.Programs[h.program]
+		if program == nil {
+			continue // the kernel has not got the hook
+		}
+		l, err := link.AttachTracing(link.TracingOptions{Program: program})
+		if err != nil {
+			t.detach()
+			return t.attachError(h.event, err)
+		}
+		t.links = append(t.links, l)
+	}
+	return nil
+}
+
+func (t *Tracer) attachError(to string, err error) error {
+	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
+		return newPrivilegeError(fmt.Sprintf("attach program %q to %s", t.probe.object.name, to), err)
+	}
+	return fmt.Errorf("attach program %q to %s: %w", t.probe.object.name, to, err)
+}
+
+// Detach ends their running; what has begun by then is not seen to end.
+func (t *Tracer) Detach() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.detach()
+}
+
+func (t *Tracer) detach() {
+	for _, l := range t.links {
+		_ = l.Close()
+	}
+	t.links = nil
+}
+
+// Drain takes all observations out of the kernel and starts a new count. They
+// stay valid until the next call.
+func (t *Tracer) Drain() ([]Sample, Stats, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil, Stats{}, errors.New("drain: the tracer is closed")
+	}
+	stats, _, err := t.drainer.drain()
+	if s := t.stoppedAt; !s.IsZero() && s.Before(stats.To) && s.After(stats.From) {
+		stats.To = s
+	}
+	t.countMisses(&stats)
+	if lost, e := t.objects.childrenLost(); e == nil {
+		stats.ChildrenLost, t.childrenLost = lost-t.childrenLost, lost
+	}
+	if err != nil {
+		return nil, stats, fmt.Errorf("drain %s: %w", t.probe.object.name, err)
+	}
+	return t.drainer.samples, stats, nil
+}
+
+// countMisses adds the runs of programs that the kernel left out because the
+// same program was running on that CPU already.
+func (t *Tracer) countMisses(stats *Stats) {
+	for _, h := range t.probe.hooks {
+		program := t.objects.programs.Programs[h.program]
+		if program == nil {
+			continue
+		}
+		run, err := program.Stats()
+		if err != nil {
+			continue
+		}
+		missed := run.RecursionMisses - t.misses[h.program] // since 5.12
+		t.misses[h.program] = run.RecursionMisses
+		stats.Taken += missed
+		stats.LostRecursion += missed
+	}
+}
+
+// cut counts what is under way up to now into a generation that is over.
+func (t *Tracer) cut(generation uint32) error {
+	vars := t.objects.programs.Variables
+	if err := errors.Join(vars["cut_ns"].Set(monotonicNanos()), vars["cut_generation"].Set(generation)); err != nil {
+		return fmt.Errorf("set the end of the interval: %w", err)
+	}
+	run, err := t.cutter.Open()
+	if err != nil {
+		return fmt.Errorf("list tasks: %w", err)
+	}
+	defer run.Close()
+	used, err := io.ReadAll(run)
+	if err != nil {
+		return fmt.Errorf("list tasks: %w", err)
+	}
+	for ; len(used) >= 8; used = used[8:] {
+		t.drainer.use(binary.NativeEndian.Uint64(used))
+	}
+	return nil
+}
+
+// SetTarget keeps the observations of a process, or drops them. Children
+// started from then on follow their parent if it is kept.
+func (t *Tracer) SetTarget(target Target, keep bool) error { return t.objects.setTarget(target, keep) }
+
+// IsTarget returns what SetTarget, or the parent, said of a process; known is
+// false if nobody has.
+func (t *Tracer) IsTarget(target Target) (keep, known bool) { return t.objects.isTarget(target) }
+
+// Stop ends counting; what was counted can still be drained.
+func (t *Tracer) Stop() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.detach()
+	if t.stoppedAt.IsZero() {
+		t.stoppedAt = time.Now()
+	}
+}
+
+// Close ends counting and releases every program and map. It may be called
+// more than once.
+func (t *Tracer) Close() error {
+	t.Stop()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil
+	}
+	t.closed = true
+	if t.cutter != nil {
+		_ = t.cutter.Close()
+	}
+	t.objects.close()
+	return nil
+}
