@@ -72,7 +72,7 @@ test: setup-test build ## run every test (as root: many profile real processes)
 	cd cmd/otelcol && $(GO) vet ./... && $(GO) test $(TEST_FLAGS) ./...
 
 .PHONY: bench
-bench: bench-go bench-start bench-agent bench-symbols bench-nginx ## measure; docs/benchmarks.md says what and how
+bench: bench-go bench-start bench-command bench-agent bench-symbols bench-nginx ## measure; docs/benchmarks.md says what and how
 
 .PHONY: bench-go
 bench-go: ## Go benchmarks, BPF nanoseconds per sample among them
@@ -81,6 +81,10 @@ bench-go: ## Go benchmarks, BPF nanoseconds per sample among them
 .PHONY: bench-start
 bench-start: setup-bench build ## from start to first sample, from end of recording to finished file
 	$(GO) run ./internal/tools/bench start
+
+.PHONY: bench-command
+bench-command: setup-bench build ## what users of flametel record wait for and pay, beside the goals
+	$(GO) run ./internal/tools/bench command
 
 .PHONY: bench-agent
 bench-agent: setup-bench build ## CPU and memory of flametel and otelcol, host idle and busy

@@ -5,9 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -238,4 +240,24 @@ func TestTargetsAreNamed(t *testing.T) {
 	assert.Contains(t, p.stderr.String(), "recording container 0123456789ab at 99 Hz for 0.1 s")
 	require.Len(t, p.files(), 1)
 	assert.Regexp(t, `^profile-0123456789ab-\d{8}-\d{6}\.folded$`, p.files()[0])
+}
+
+// Killed at any moment, a recording leaves a whole file or none.
+func TestKilledRecordingLeavesNoHalfFile(t *testing.T) {
+	t.Parallel()
+	for delay := range 12 {
+		t.Run(strconv.Itoa(delay), func(t *testing.T) {
+			t.Parallel()
+			p := flametel(t, "early", "record", "-o", "out.folded", "-q")
+			require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "out.folded"), []byte("old"), 0o600))
+			require.NoError(t, p.Start())
+			time.Sleep(50 * time.Millisecond)
+			require.NoError(t, p.Process.Signal(syscall.SIGTERM))
+			time.Sleep(time.Duration(delay) * 500 * time.Microsecond)
+			_ = p.Process.Kill() // it may have ended
+			p.end()
+			text := p.file("out.folded")
+			assert.True(t, text == "old" || strings.HasSuffix(text, "web;main;parse 70\n"), "%q", text)
+		})
+	}
 }
