@@ -10,6 +10,8 @@ import (
 	"go.opentelemetry.io/collector/component"
 
 	"github.com/flametel/flametel/exporter/choose"
+	"github.com/flametel/flametel/exporter/formats"
+	"github.com/flametel/flametel/exporter/svg"
 )
 
 // Config is the configuration of the exporter. README.md lists the same keys.
@@ -35,6 +37,14 @@ type Config struct {
 	Layout string `mapstructure:"layout"`
 	// Title of an SVG. Empty: made from the sample type and host.
 	Title string `mapstructure:"title"`
+	// MaxSizeMiB bounds an SVG: the smallest subtrees are merged, and the file
+	// says so. 0 is no limit.
+	MaxSizeMiB int `mapstructure:"max_size_mib"`
+	// Baseline is what each file is compared with: the path of a profile in any
+	// format that we read, which may have {service}, {type} and {host} in it, or
+	// "previous" for the interval before. The differential flame graph stands
+	// beside the file, as NAME.diff.svg. Empty: no comparison.
+	Baseline string `mapstructure:"baseline"`
 	// Include writes only stacks that have a frame whose name matches this
 	// regular expression (RE2); the names of the process and of the thread count
 	// as frames. Empty: all stacks.
@@ -74,6 +84,7 @@ func createDefaultConfig() component.Config {
 		Merge:          mergeProcess,
 		Annotations:    true,
 		MemoryLimitMiB: 256,
+		MaxSizeMiB:     svg.DefaultMaxBytes >> 20,
 	}
 }
 
@@ -83,6 +94,7 @@ func (c *Config) Validate() error {
 		c.validatePath(),
 		c.validateFormat(),
 		c.validateLayout(),
+		c.validateBaseline(),
 		c.validateChoice(),
 		c.validateNumbers(),
 	)
@@ -109,7 +121,7 @@ func (c *Config) validateFormat() error {
 	if c.Path == "" && c.Format == "" {
 		return nil // the path is what is missing
 	}
-	_, err := c.encoding()
+	_, err := c.format()
 	return err
 }
 
@@ -131,22 +143,27 @@ func (c *Config) validateNumbers() error {
 	if c.MemoryLimitMiB < 1 || c.MemoryLimitMiB > maxMemoryLimitMiB {
 		errs = append(errs, fmt.Errorf("memory_limit_mib: %d is not within 1 to %d", c.MemoryLimitMiB, maxMemoryLimitMiB))
 	}
+	if c.MaxSizeMiB < 0 || c.MaxSizeMiB > maxMemoryLimitMiB {
+		errs = append(errs, fmt.Errorf("max_size_mib: %d is not within 0 to %d", c.MaxSizeMiB, maxMemoryLimitMiB))
+	}
 	return errors.Join(errs...)
 }
 
-// encoding returns the encoder of Format or, without one, of Path's extension.
-func (c *Config) encoding() (*encoding, error) {
+// format returns the format of the files: Format or, without one, that of Path's
+// extension.
+func (c *Config) format() (*formats.Format, error) {
 	if c.Format != "" {
-		if e := encodingByName(c.Format); e != nil {
-			return e, nil
+		if f := formats.ByName(c.Format); f != nil && f.Write != nil {
+			return f, nil
 		}
-		return nil, fmt.Errorf("format: %q is not one of %s", c.Format, encodingNames())
+		return nil, fmt.Errorf("format: %q is not one of %s", c.Format, strings.Join(formats.WrittenNames(), ", "))
 	}
 	if c.Path == pathStdout {
-		return encodingByName("folded"), nil
+		return formats.ByName("folded"), nil
 	}
-	if e := encodingByExtension(c.Path); e != nil {
-		return e, nil
+	if f, _ := formats.ByExtension(c.Path); f != nil {
+		return f, nil
 	}
-	return nil, fmt.Errorf("format: is required, as the extension of %q is not one of %s", filepath.Base(c.Path), encodingExtensions())
+	return nil, fmt.Errorf("format: is required, as the extension of %q is not one of %s",
+		filepath.Base(c.Path), strings.Join(formats.WrittenExtensions(), ", "))
 }

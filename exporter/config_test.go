@@ -19,15 +19,15 @@ func TestLoadConfig(t *testing.T) {
 	tests := map[string]*Config{
 		"flamegraph": {
 			Path: "profiles/{service}-{type}-{start}.svg", Interval: time.Minute, MaxFiles: 100,
-			Layout: "icicle", Annotations: true, Frames: "all", Merge: "process", MemoryLimitMiB: 256,
+			Layout: "icicle", Annotations: true, Frames: "all", Merge: "process", MemoryLimitMiB: 256, MaxSizeMiB: 8,
 		},
 		"flamegraph/all": {
 			Path: "/var/lib/profiles/{host}.out", Format: "folded", Interval: 5 * time.Minute, MaxFiles: 7,
-			SampleType: "off_cpu", Layout: "icicle", Title: "All of it", Annotations: false, MemoryLimitMiB: 64,
+			SampleType: "off_cpu", Layout: "icicle", Title: "All of it", Annotations: false, MemoryLimitMiB: 64, MaxSizeMiB: 0, Baseline: "base/{host}.folded",
 			Include: "^nginx$|worker", Exclude: "epoll_wait", Frames: "user", Merge: "thread", Idle: true,
 		},
 		"flamegraph/stdout": {
-			Path: "-", MaxFiles: 100, Layout: "icicle", Annotations: true, Frames: "all", Merge: "process", MemoryLimitMiB: 256,
+			Path: "-", MaxFiles: 100, Layout: "icicle", Annotations: true, Frames: "all", Merge: "process", MemoryLimitMiB: 256, MaxSizeMiB: 8,
 		},
 	}
 	for id, want := range tests {
@@ -65,6 +65,12 @@ func TestValidateNamesTheKey(t *testing.T) {
 		{"exclude", func(c *Config) { c.Exclude = "*" }, "exclude: \"*\" is not a regular expression: error parsing regexp: missing argument to repetition operator: `*`"},
 		{"frames", func(c *Config) { c.Frames = "none" }, `frames: "none" is not one of all, kernel, user`},
 		{"merge", func(c *Config) { c.Merge = "host" }, `merge: "host" is not one of process, thread, none`},
+		{"max_size_mib", func(c *Config) { c.MaxSizeMiB = -1 }, "max_size_mib: -1 is not within 0 to 1048576"},
+		{"baseline without interval", func(c *Config) { c.Baseline = "previous"; c.Interval = 0 }, `baseline: "previous" needs an interval, as there is no file before the only one`},
+		{"baseline on standard output", func(c *Config) { c.Baseline = "a.svg"; c.Path = "-"; c.Interval = 0 }, "baseline: there is no place beside - for a second file; choose a path"},
+		{"baseline beside a device", func(c *Config) { c.Baseline = "a.svg"; c.Path = "/dev/null"; c.Format = "svg" }, "baseline: there is no place beside /dev/null for a second file; choose a path"},
+		{"baseline with start", func(c *Config) { c.Baseline = "{start}.svg" }, "baseline: {start} differs for each file; use {service}, {type}, {host} or \"previous\""},
+		{"baseline with brace", func(c *Config) { c.Baseline = "{x" }, `baseline: "{x" has a { without a }`},
 		{"memory_limit_mib", func(c *Config) { c.MemoryLimitMiB = 0 }, "memory_limit_mib: 0 is not within 1 to 1048576"},
 	}
 	for _, tt := range tests {
@@ -90,9 +96,9 @@ func TestFormatByExtension(t *testing.T) {
 		"a.svg": "svg", "a.folded": "folded", "a.txt": "folded", "a.pb.gz": "pprof", "a.pprof": "pprof",
 		"a.speedscope.json": "speedscope", "-": "folded",
 	} {
-		e, err := config(path).encoding()
+		f, err := config(path).format()
 		require.NoError(t, err, path)
-		assert.Equal(t, want, e.name, path)
+		assert.Equal(t, want, f.Name, path)
 	}
 }
 

@@ -19,7 +19,9 @@ import (
 
 	"github.com/flametel/flametel/exporter/callgraph"
 	"github.com/flametel/flametel/exporter/choose"
+	"github.com/flametel/flametel/exporter/formats"
 	"github.com/flametel/flametel/exporter/internal/metadata"
+	"github.com/flametel/flametel/exporter/svg"
 	"github.com/flametel/flametel/internal/atomicfile"
 )
 
@@ -36,10 +38,12 @@ var errNotRunning = errors.New("flamegraph exporter is not running; profiles tha
 // fileExporter collects profiles in memory and writes them to files.
 type fileExporter struct {
 	cfg      *Config
-	encoding *encoding
+	format   *formats.Format
 	template *template // nil for standard output
+	baseline *baseline // nil without one
 	choice   *choose.Choice
 	flusher  *Flusher // nil if nobody asks to flush
+	facts    []svg.Fact
 	logger   *zap.Logger
 	metrics  *metadata.TelemetryBuilder
 	stdout   io.Writer
@@ -60,11 +64,15 @@ type fileExporter struct {
 }
 
 func newFileExporter(cfg *Config, set exporter.Settings) (*fileExporter, error) {
-	enc, err := cfg.encoding()
+	format, err := cfg.format()
 	if err != nil {
 		return nil, err
 	}
 	choice, err := cfg.choice()
+	if err != nil {
+		return nil, err
+	}
+	base, err := newBaseline(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -74,13 +82,17 @@ func newFileExporter(cfg *Config, set exporter.Settings) (*fileExporter, error) 
 	}
 	e := &fileExporter{
 		cfg:      cfg,
-		encoding: enc,
+		format:   format,
+		baseline: base,
 		choice:   choice,
 		logger:   set.Logger,
 		metrics:  metrics,
 		stdout:   os.Stdout,
 		now:      time.Now,
 		arrived:  make(chan struct{}, 1),
+	}
+	if set.BuildInfo.Command != "" {
+		e.facts = []svg.Fact{{Name: "Program", Value: set.BuildInfo.Command + " " + set.BuildInfo.Version}}
 	}
 	if cfg.Path != pathStdout {
 		if e.template, err = parseTemplate(cfg.Path); err != nil {
@@ -93,7 +105,7 @@ func newFileExporter(cfg *Config, set exporter.Settings) (*fileExporter, error) 
 func (e *fileExporter) newBuilder() *callgraph.Builder {
 	roots, _ := e.cfg.roots()
 	opts := callgraph.Options{
-		Detail:   e.encoding.detail,
+		Detail:   e.format.Detail,
 		Roots:    roots,
 		Idle:     e.cfg.Idle,
 		MaxBytes: int64(e.cfg.MemoryLimitMiB) << 20,
@@ -105,7 +117,7 @@ func (e *fileExporter) newBuilder() *callgraph.Builder {
 }
 
 func (e *fileExporter) start(_ context.Context, host component.Host) error {
-	if err := e.prepare(); err != nil {
+	if err := errors.Join(e.prepare(), e.baseline.load()); err != nil {
 		return err
 	}
 	e.mu.Lock()

@@ -59,7 +59,7 @@ func TestAllFormatsAgree(t *testing.T) {
 		want += s.Count
 		deepest = max(deepest, len(s.Frames))
 	}
-	for format, name := range formats {
+	for format, name := range fileNames {
 		t.Run(format, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), name)
 			export(t, config(path), set.Profiles())
@@ -71,7 +71,7 @@ func TestAllFormatsAgree(t *testing.T) {
 }
 
 func TestFormatsAgreeBeyondFloats(t *testing.T) {
-	for format, name := range formats {
+	for format, name := range fileNames {
 		path := filepath.Join(t.TempDir(), name)
 		export(t, config(path), oneStack("app", 1<<53+1, "main"), oneStack("app", 1<<53+1, "other"))
 		total, _ := totals(t, format, read(t, path))
@@ -80,7 +80,7 @@ func TestFormatsAgreeBeyondFloats(t *testing.T) {
 }
 
 func TestFormatsAgreeWhenCut(t *testing.T) {
-	for format, name := range formats {
+	for format, name := range fileNames {
 		path := filepath.Join(t.TempDir(), name)
 		export(t, config(path), oneStack("app", math.MaxInt64, "main"), oneStack("app", 7, "other"))
 		total, _ := totals(t, format, read(t, path))
@@ -94,7 +94,7 @@ func TestDeepStackThroughAllFormats(t *testing.T) {
 		functions[i] = "f" + strings.Repeat("x", i%5)
 	}
 	p := oneStack("app", 3, functions...)
-	for format, name := range formats {
+	for format, name := range fileNames {
 		path := filepath.Join(t.TempDir(), name)
 		export(t, config(path), p)
 		total, depth := totals(t, format, read(t, path))
@@ -108,7 +108,7 @@ func TestDeepStackThroughAllFormats(t *testing.T) {
 func TestHostileNamesThroughAllFormats(t *testing.T) {
 	for _, name := range []string{"a;b c\n<d>&\"e", "abcdefghijklm\xe6\x97", "\xff\xfe", "", " ", "x\x00y", "]]>", "f 12", "\u202e"} {
 		p := oneStack(name, 5, name, "leaf 7")
-		for format, file := range formats {
+		for format, file := range fileNames {
 			path := filepath.Join(t.TempDir(), file)
 			export(t, config(path), p)
 			total, depth := totals(t, format, read(t, path))
@@ -119,7 +119,7 @@ func TestHostileNamesThroughAllFormats(t *testing.T) {
 }
 
 func TestEmptyThroughAllFormats(t *testing.T) {
-	for format, name := range formats {
+	for format, name := range fileNames {
 		path := filepath.Join(t.TempDir(), name)
 		export(t, config(path))
 		total, _ := totals(t, format, read(t, path))

@@ -34,7 +34,10 @@ func createProfiles(ctx context.Context, set exporter.Settings, cfg component.Co
 	if err != nil {
 		return nil, err
 	}
-	e.flusher = f
+	if f != nil {
+		e.flusher = f
+		e.facts = append(e.facts, f.Facts...)
+	}
 	return xexporterhelper.NewProfiles(ctx, set, cfg, e.consume,
 		exporterhelper.WithStart(e.start),
 		exporterhelper.WithShutdown(e.shutdown),

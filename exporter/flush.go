@@ -5,11 +5,17 @@ import (
 	"sync"
 
 	"go.opentelemetry.io/collector/exporter"
+
+	"github.com/flametel/flametel/exporter/svg"
 )
 
 // A Flusher makes exporters write at any moment what they have collected so far,
 // for programs that run them without a collector. It is safe for concurrent use.
 type Flusher struct {
+	// Facts is what SVGs and pprof files say about their origin beside the version
+	// of the program. It must be set before exporters are made.
+	Facts []svg.Fact
+
 	mu      sync.Mutex
 	running []*fileExporter
 }

@@ -2,13 +2,8 @@ package exporter
 
 import (
 	"bytes"
-	"compress/flate"
-	"encoding/base64"
-	"encoding/binary"
 	"encoding/json"
-	"io"
 	"os"
-	"regexp"
 	"testing"
 
 	"github.com/google/pprof/profile"
@@ -20,6 +15,7 @@ import (
 
 	"github.com/flametel/flametel/exporter/folded"
 	"github.com/flametel/flametel/exporter/internal/metadata"
+	"github.com/flametel/flametel/exporter/svg"
 )
 
 func config(path string, change ...func(*Config)) *Config {
@@ -101,41 +97,12 @@ func totals(t testing.TB, format string, data []byte) (total int64, deepest int)
 
 func svgTotals(t testing.TB, data []byte) (total int64, deepest int) {
 	t.Helper()
-	text := regexp.MustCompile(`<metadata>([^<]*)</metadata>`).FindSubmatch(data)
-	require.NotNil(t, text)
-	packed, err := base64.StdEncoding.DecodeString(string(text[1]))
+	f, err := svg.Read(bytes.NewReader(data))
 	require.NoError(t, err)
-	payload, err := io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
-	require.NoError(t, err)
-	r := bytes.NewReader(payload)
-	num := func() uint64 {
-		v, err := binary.ReadUvarint(r)
-		require.NoError(t, err)
-		return v
+	for _, d := range f.Graph.Depths() {
+		deepest = max(deepest, int(d))
 	}
-	skip := func(n uint64) {
-		for range n {
-			num()
-		}
-	}
-	for range 2 { // header, strings
-		_, err := r.Seek(int64(num()), io.SeekCurrent)
-		require.NoError(t, err)
-	}
-	skip(5 * num()) // frames
-	nodes := num()
-	require.Equal(t, uint64(1), num())
-	depth := 0
-	for range nodes - 1 {
-		depth += 1 - int(num())
-		deepest = max(deepest, depth)
-	}
-	skip(nodes - 1)
-	for range nodes {
-		total += int64(num())
-	}
-	require.Zero(t, r.Len())
-	return total, deepest
+	return f.Graph.Total(0), deepest
 }
 
 // oneStack is a message with one stack of these functions, root first.
@@ -188,6 +155,6 @@ func names(t testing.TB, dir string) []string {
 	return out
 }
 
-var formats = map[string]string{
+var fileNames = map[string]string{
 	"svg": "p.svg", "folded": "p.folded", "pprof": "p.pb.gz", "speedscope": "p.speedscope.json",
 }

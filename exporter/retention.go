@@ -18,7 +18,8 @@ type ownFile struct {
 
 // removeOldest removes the oldest files that the template makes, until at most
 // max are left. The fresh ones are counted, but stay even if they alone are
-// more. Nothing else is touched: no folder, no link, no file whose name differs
+// more. With a file go the differential flame graphs beside it, which are not
+// counted. Nothing else is touched: no folder, no link, no file whose name differs
 // from the template by a character.
 func removeOldest(t *template, max int, fresh map[string]bool) error {
 	files, err := t.files()
@@ -35,6 +36,7 @@ func removeOldest(t *template, max int, fresh map[string]bool) error {
 		if err := os.Remove(f.path); err != nil && !os.IsNotExist(err) {
 			errs = append(errs, err)
 		}
+		errs = append(errs, t.removeTwins(f.path))
 	}
 	return errors.Join(errs...)
 }
@@ -48,7 +50,8 @@ func (t *template) files() ([]ownFile, error) {
 	pattern := t.pattern()
 	var files []ownFile
 	for _, path := range paths {
-		if !pattern.MatchString(path) {
+		twin := strings.HasSuffix(path, twinExtension) && !t.makesTwins()
+		if twin || !pattern.MatchString(path) {
 			continue
 		}
 		st, err := os.Lstat(path)
@@ -63,14 +66,18 @@ func (t *template) files() ([]ownFile, error) {
 // glob returns a pattern for filepath.Glob that finds all files of a template,
 // and others.
 func (t *template) glob() string {
-	quote := strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`)
 	parts := make([]string, len(t.literals))
 	for i, literal := range t.literals {
-		parts[i] = quote.Replace(literal)
+		parts[i] = globQuote(literal)
 	}
 	if t.suffixed() {
 		stem, ext := t.lastLiteral()
-		parts[len(parts)-1] = quote.Replace(stem) + "*" + quote.Replace(ext)
+		parts[len(parts)-1] = globQuote(stem) + "*" + globQuote(ext)
 	}
 	return strings.Join(parts, "*")
+}
+
+// globQuote makes filepath.Glob take text as it is.
+func globQuote(text string) string {
+	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(text)
 }

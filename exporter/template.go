@@ -37,13 +37,16 @@ type template struct {
 	places   []string
 }
 
-func parseTemplate(path string) (*template, error) {
+func parseTemplate(path string) (*template, error) { return parseTemplateOf("path", path) }
+
+// parseTemplateOf parses the value of a key.
+func parseTemplateOf(key, path string) (*template, error) {
 	t := &template{}
 	rest := filepath.Clean(path)
 	for {
 		before, after, found := strings.Cut(rest, "{")
 		if strings.Contains(before, "}") {
-			return nil, fmt.Errorf("path: %q has a } without a {", path)
+			return nil, fmt.Errorf("%s: %q has a } without a {", key, path)
 		}
 		t.literals = append(t.literals, before)
 		if !found {
@@ -51,10 +54,10 @@ func parseTemplate(path string) (*template, error) {
 		}
 		name, after, found := strings.Cut(after, "}")
 		if !found {
-			return nil, fmt.Errorf("path: %q has a { without a }", path)
+			return nil, fmt.Errorf("%s: %q has a { without a }", key, path)
 		}
 		if !slices.Contains(placeholders(), name) {
-			return nil, fmt.Errorf("path: {%s} is not one of {%s}", name, strings.Join(placeholders(), "}, {"))
+			return nil, fmt.Errorf("%s: {%s} is not one of {%s}", key, name, strings.Join(placeholders(), "}, {"))
 		}
 		t.places = append(t.places, name)
 		rest = after

@@ -63,9 +63,16 @@ func (e *fileExporter) write(why occasion) error {
 	}
 	var errs []error
 	fresh := map[string]bool{}
-	for _, out := range e.outputs(graphs, began) {
+	outs := e.outputs(graphs, began)
+	for _, out := range outs {
 		fresh[out.path] = true
 		errs = append(errs, e.writeOne(out, why))
+		if e.baseline != nil {
+			errs = append(errs, e.writeTwins(out))
+		}
+	}
+	if why == periodic {
+		e.baseline.keep(outs)
 	}
 	if e.cfg.MaxFiles > 0 && !atomicfile.IsDevice(e.cfg.Path) {
 		errs = append(errs, removeOldest(e.template, e.cfg.MaxFiles, fresh))
@@ -74,16 +81,21 @@ func (e *fileExporter) write(why occasion) error {
 }
 
 func (e *fileExporter) writeOne(out output, why occasion) error {
-	began := time.Now()
-	err := atomicfile.Write(out.path, func(w io.Writer) error {
-		return e.encoding.encode(w, out.graphs, e.cfg)
+	err := e.metered(out.path, func(w io.Writer) error {
+		return e.format.Write(w, out.graphs, e.writeOptions())
 	})
+	if err != nil && (why == final || why == periodic && e.cfg.Interval > 0) { // else the next file holds the same again
+		err = e.lose(out.graphs, err)
+	}
+	return err
+}
+
+// metered writes a file and counts it in our metrics.
+func (e *fileExporter) metered(path string, write func(io.Writer) error) error {
+	began := time.Now()
 	ctx := context.Background()
-	if err != nil {
+	if err := atomicfile.Write(path, write); err != nil {
 		e.metrics.FlamegraphFilesFailed.Add(ctx, 1)
-		if why == final || why == periodic && e.cfg.Interval > 0 { // else the next file holds the same again
-			err = e.lose(out.graphs, err)
-		}
 		return err
 	}
 	e.metrics.FlamegraphFilesWritten.Add(ctx, 1)
@@ -107,13 +119,13 @@ func (e *fileExporter) lose(graphs []*callgraph.Graph, err error) error {
 
 // writeStdout writes all graphs if the format has room for them, else the first.
 func (e *fileExporter) writeStdout(graphs []*callgraph.Graph) error {
-	if len(graphs) > 1 && !e.encoding.severalTypes {
+	if len(graphs) > 1 && !e.format.SeveralTypes {
 		e.logger.Warn("only one sample type fits on standard output; choose with sample_type",
 			zap.String("written", graphs[0].Name()), zap.Int("left_out", len(graphs)-1))
 		graphs = graphs[:1]
 	}
 	err := atomicfile.Fill(e.stdout, func(w io.Writer) error {
-		return e.encoding.encode(w, graphs, e.cfg)
+		return e.format.Write(w, graphs, e.writeOptions())
 	})
 	if err != nil {
 		return e.lose(graphs, err)
@@ -159,7 +171,7 @@ func (e *fileExporter) outputs(graphs []*callgraph.Graph, began time.Time) []out
 		v := values{service: key.service, host: key.host, sampleType: g.Name(), start: began}
 		path := e.template.path(v)
 		i, taken := byPath[path]
-		if taken && e.encoding.severalTypes && !hasType(outs[i].graphs, g) {
+		if taken && e.format.SeveralTypes && !hasType(outs[i].graphs, g) {
 			outs[i].graphs = append(outs[i].graphs, g)
 			continue
 		}

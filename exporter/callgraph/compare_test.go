@@ -319,3 +319,15 @@ func TestNormalName(t *testing.T) {
 	at := &callgraph.Frame{Name: "0x1234", Kind: callgraph.User, Module: "/usr/lib/libx.so"}
 	assert.Equal(t, "[libx.so]", callgraph.NormalName(at))
 }
+
+func BenchmarkCompare(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		before, after := stackgen.New(n, 1).Graph(), stackgen.New(n, 2).Graph()
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = callgraph.Compare(before, after, callgraph.CompareOptions{}).Movers()
+			}
+		})
+	}
+}
