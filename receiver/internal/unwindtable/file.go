@@ -45,19 +45,36 @@ type table struct {
 	files []*file
 }
 
-// load compiles a file and puts its rows into the pool.
-func (m *Manager) load(f *file) error {
-	var t *unwind.Table
-	var segments []elffile.Segment
-	err := m.opts.Files.Read(f.object, func(r io.ReaderAt, size int64) error {
+// compileFile makes the rows of a file. What describes itself nowhere may do
+// so in a separate debug file.
+func (m *Manager) compileFile(f *file) (t *unwind.Table, segments []elffile.Segment, err error) {
+	err = m.opts.Files.Read(f.object, func(r io.ReaderAt, size int64) error {
 		e, err := elffile.New(r, size)
 		if err != nil {
 			return err
 		}
 		segments = slices.DeleteFunc(e.Segments(), func(s elffile.Segment) bool { return !s.Executable })
-		t, err = unwind.Compile(e, r, unwind.Options{MaxRows: m.opts.Kernel.Rows()})
+		opts := unwind.Options{MaxRows: m.opts.Kernel.Rows()}
+		if f.weight == 0 {
+			err = m.opts.Files.ReadDebug(f.object, func(debug *elffile.File, from io.ReaderAt) error {
+				opts.Debug, opts.DebugReader = debug, from
+				t, err = unwind.Compile(e, r, opts)
+				return err
+			})
+			if err == nil {
+				return nil
+			}
+			opts.Debug, opts.DebugReader = nil, nil // there is none
+		}
+		t, err = unwind.Compile(e, r, opts)
 		return err
 	})
+	return t, segments, err
+}
+
+// load compiles a file and puts its rows into the pool.
+func (m *Manager) load(f *file) error {
+	t, segments, err := m.compileFile(f)
 	m.state.Lock()
 	defer m.state.Unlock()
 	f.seen = m.opts.Now()

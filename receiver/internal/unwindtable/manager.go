@@ -11,6 +11,7 @@ import (
 
 	"github.com/flametel/flametel/bpf"
 	"github.com/flametel/flametel/symbolize"
+	"github.com/flametel/flametel/symbolize/elffile"
 )
 
 // Kernel is where tables go; *bpf.Tables is one.
@@ -39,6 +40,8 @@ type Processes interface {
 // Files gives the contents of mapped files; *symbolize.Symbolizer is one.
 type Files interface {
 	Read(o *symbolize.Object, use func(r io.ReaderAt, size int64) error) error
+	// ReadDebug is the same for a separate debug file.
+	ReadDebug(o *symbolize.Object, use func(f *elffile.File, r io.ReaderAt) error) error
 }
 
 // Options sets up a Manager.
@@ -89,8 +92,8 @@ type Stats struct {
 	Mappings  int // in use, each list counted once
 	// MappingsMax is the size of the pool of mappings.
 	MappingsMax int
-	// Evicted counts files that gave way to others, Refused those for which
-	// there was no room, Unreadable those that could not be read or compiled.
+	// Evicted counts files that are mapped and gave way to others, Refused those
+	// for which there was no room, Unreadable those that could not be read or compiled.
 	Evicted, Refused, Unreadable uint64
 	// MappingsRefused counts processes that map more than there is room for.
 	MappingsRefused uint64

@@ -197,8 +197,9 @@ func TestProcessesShareFilesAndForksTheirList(t *testing.T) {
 func TestFilesThatNobodyMapsGiveWay(t *testing.T) {
 	f := newFixture(t, 1<<18, 1<<10)
 	gone := child(t, "sleep", "60")
-	f.image(t, gone)
+	own := f.image(t, gone).Mappings[0].Object
 	f.all(t, gone)
+	require.Equal(t, fileLoaded, f.files[own].state)
 	need := f.Stats().Rows
 	require.NoError(t, f.forget(f.spaces[gone]))
 	assert.Empty(t, f.kernel.spaces)
@@ -211,9 +212,8 @@ func TestFilesThatNobodyMapsGiveWay(t *testing.T) {
 	pid := child(t, "tail", "-f", "/dev/null")
 	f.image(t, pid)
 	f.all(t, pid)
-	s := f.Stats()
-	assert.NotZero(t, s.Evicted)
-	assert.NotZero(t, s.Files)
+	assert.Equal(t, fileRefused, f.files[own].state)
+	assert.Zero(t, f.Stats().Evicted, "nobody misses it")
 }
 
 func TestHotFilesStayWhenThePoolIsFull(t *testing.T) {

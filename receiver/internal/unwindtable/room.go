@@ -140,11 +140,15 @@ func (m *Manager) candidates() []*table {
 // evict takes a table out of the pool: first out of every list that leads to
 // it.
 func (m *Manager) evict(t *table) error {
+	used := false
 	for _, f := range t.files {
 		f.state, f.table = fileRefused, nil
+		used = used || f.users > 0
 	}
 	err := m.rewrite(t.files)
-	m.stats.Evicted++
+	if used {
+		m.stats.Evicted++
+	}
 	m.retireTable(t)
 	return err
 }
