@@ -3,7 +3,9 @@
 package e2e
 
 import (
+	"debug/elf"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -15,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -23,8 +26,9 @@ import (
 
 const (
 	// namedShare is the least part of the frames, weighted by samples, that has
-	// names on a host of mixed work; code that a runtime generated without telling
-	// its names is not counted.
+	// names on a host of mixed work, of those that have names anywhere on it: not
+	// code that a runtime generated without telling its names, nor functions that
+	// no symbol table has, of programs that were stripped.
 	namedShare = 0.97
 	// recordedFor gives each of the programs some hundred samples.
 	recordedFor = 30 * time.Second
@@ -36,17 +40,23 @@ const (
 func TestWholeHostHasNames(t *testing.T) {
 	dir := t.TempDir()
 	load := startMixedWork(t, dir)
-	cmd := exec.Command(flametelPath, "record", "-d", fmt.Sprint(int(recordedFor.Seconds())), "-o", "out.folded")
+	cmd := exec.Command(flametelPath, "record", "-d", fmt.Sprint(int(recordedFor.Seconds())), "-o", "out.pb.gz")
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	load.stop()
 
-	n := countNames(readFolded(t, filepath.Join(dir, "out.folded")))
-	t.Logf("%.2f %% of %d frames have names; with the %d of generated code without a map: %.2f %%; unnamed: %v",
-		100*n.named(), n.all-n.generated, n.generated, 100*float64(n.all-n.generated-n.unnamed)/float64(n.all), n.worst(12))
+	file, err := os.Open(filepath.Join(dir, "out.pb.gz"))
+	require.NoError(t, err)
+	defer file.Close()
+	p, err := profile.Parse(file)
+	require.NoError(t, err)
+	n := countNames(p)
+	share := func(part int64) float64 { return 100 * float64(part) / float64(n.all) }
+	t.Logf("of %d frames: %.2f %% have names; %.2f %% are generated code without a map; %.2f %% are functions that no symbol table has, most in %v; %.2f %% could have a name, most in %v",
+		n.all, share(n.named), share(n.generated), share(n.stripped), worst(n.strippedIn, 8), share(n.unnamed), worst(n.unnamedIn, 8))
 	t.Logf("%s", out)
-	assert.GreaterOrEqual(t, n.named(), namedShare)
+	assert.GreaterOrEqual(t, float64(n.named)/float64(n.named+n.unnamed), namedShare)
 	for _, process := range []string{"cc1plus", "node", "python3", "java", "goservice", "nginx", "apt-cache"} {
 		assert.Positive(t, n.processes[process], "samples of %s", process)
 	}
@@ -73,50 +83,107 @@ func assertSummaryNames(t *testing.T, text string) {
 
 // names is how many frames have names, weighted by samples.
 type names struct {
-	all, unnamed int64
-	generated    int64            // without a map, not among unnamed
-	modules      map[string]int64 // unnamed frames
-	processes    map[string]int64 // samples
+	all, named, unnamed, generated, stripped int64
+	unnamedIn, strippedIn                    map[string]int64 // by process and file
+	processes                                map[string]int64 // samples
 }
 
-func (n *names) named() float64 {
-	return 1 - float64(n.unnamed)/float64(n.all-n.generated)
-}
-
-// worst lists the processes and modules with most unnamed frames.
-func (n *names) worst(limit int) []string {
-	var list []string
-	for m := range n.modules {
-		list = append(list, m)
-	}
-	slices.SortFunc(list, func(a, b string) int { return int(n.modules[b] - n.modules[a]) })
+// worst lists those with most frames.
+func worst(frames map[string]int64, limit int) []string {
+	list := slices.SortedFunc(maps.Keys(frames), func(a, b string) int { return int(frames[b] - frames[a]) })
 	list = list[:min(limit, len(list))]
 	for i, m := range list {
-		list[i] = fmt.Sprintf("%s %d", m, n.modules[m])
+		list[i] = fmt.Sprintf("%s %d", m, frames[m])
 	}
 	return list
 }
 
-var unnamedFrame = regexp.MustCompile(`^(\[unknown\]|\[(.*)\]\+0x[0-9a-f]+)(_\[\w\])?$`)
-
-func countNames(all stacks) *names {
-	n := &names{modules: map[string]int64{}, processes: map[string]int64{}}
-	for stack, count := range all {
-		frames := strings.Split(stack, ";")
-		n.processes[frames[0]] += count
-		for _, f := range frames[1:] {
-			n.all += count
-			switch m := unnamedFrame.FindStringSubmatch(f); {
-			case m == nil:
-			case m[2] == "anon":
-				n.generated += count
-			default:
-				n.unnamed += count
-				n.modules[frames[0]+" in ["+m[2]+"]"] += count
-			}
+func countNames(p *profile.Profile) *names {
+	n := &names{unnamedIn: map[string]int64{}, strippedIn: map[string]int64{}, processes: map[string]int64{}}
+	tables := map[string]*symbolTable{}
+	for _, s := range p.Sample {
+		process := strings.Join(s.Label["process"], "")
+		n.processes[process] += s.Value[0]
+		for _, l := range s.Location {
+			n.frame(l, process, s.Value[0], tables)
 		}
 	}
 	return n
+}
+
+func (n *names) frame(l *profile.Location, process string, value int64, tables map[string]*symbolTable) {
+	if l.Mapping == nil && len(l.Line) > 0 && l.Line[0].Function.Name == "[truncated]" {
+		return // it says that the stack goes on
+	}
+	if len(l.Line) > 0 && l.Line[0].Function.Name != "[unknown]" {
+		n.all += int64(len(l.Line)) * value
+		n.named += int64(len(l.Line)) * value
+		return
+	}
+	n.all += value
+	file := "[unknown]"
+	if l.Mapping != nil {
+		file = l.Mapping.File
+	}
+	place := process + " in " + filepath.Base(file)
+	switch {
+	case file == "[anon]":
+		n.generated += value
+	case tableOf(tables, file).lacks(l.Address):
+		n.stripped += value
+		n.strippedIn[place] += value
+	default:
+		n.unnamed += value
+		n.unnamedIn[place] += value
+	}
+}
+
+// symbolTable has the functions of a file, by what debug/elf says of it and of
+// its debug file; nil if the file cannot be read.
+type symbolTable []elf.Symbol
+
+func tableOf(tables map[string]*symbolTable, file string) *symbolTable {
+	if t, ok := tables[file]; ok {
+		return t
+	}
+	tables[file] = readTable(file)
+	return tables[file]
+}
+
+func readTable(file string) *symbolTable {
+	f, err := elf.Open(file)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	var t symbolTable
+	add := func(f *elf.File) {
+		for _, list := range []func() ([]elf.Symbol, error){f.Symbols, f.DynamicSymbols} {
+			symbols, _ := list() // there may be none
+			t = append(t, symbols...)
+		}
+	}
+	add(f)
+	if note := f.Section(".note.gnu.build-id"); note != nil {
+		if b, err := note.Data(); err == nil && len(b) > 17 {
+			if d, err := elf.Open(fmt.Sprintf("/usr/lib/debug/.build-id/%x/%x.debug", b[16:17], b[17:])); err == nil {
+				defer d.Close()
+				add(d)
+			}
+		}
+	}
+	return &t
+}
+
+// lacks tells that the file was read and no function in it covers the address.
+func (t *symbolTable) lacks(at uint64) bool {
+	if t == nil {
+		return false
+	}
+	return !slices.ContainsFunc(*t, func(s elf.Symbol) bool {
+		kind := elf.ST_TYPE(s.Info)
+		return (kind == elf.STT_FUNC || kind == elf.STT_NOTYPE || kind == elf.STT_GNU_IFUNC) && at >= s.Value && at-s.Value < s.Size
+	})
 }
 
 // mixedWork is processes with all their children.
