@@ -78,7 +78,9 @@ func TestHostInAllFormats(t *testing.T) {
 	said := regexp.MustCompile(`in ([0-9.]+ s) from .*; ([0-9.]+) of 99 Hz achieved`).FindStringSubmatch(p.stderr.String())
 	require.NotNil(t, said, "%s", p.stderr.String())
 	assert.Contains(t, p.file("out.svg"), "· "+said[1]+" · 99 Hz asked, "+said[2]+" Hz achieved ·", "the summary and the file agree")
-	assert.LessOrEqual(t, strings.Count(p.stderr.String(), "\n"), 1+8)
+	// Warnings are about what else runs here.
+	warnings := strings.Count("\n"+p.stderr.String(), "\nflametel: warning: ")
+	assert.LessOrEqual(t, strings.Count(p.stderr.String(), "\n")-warnings, 1+8, "%s", p.stderr.String())
 }
 
 func pprofTotal(t *testing.T, data string) (total int64) {
@@ -251,4 +253,15 @@ func TestTopOfAKnownProgram(t *testing.T) {
 	share, err := strconv.ParseFloat(match[1], 64)
 	require.NoError(t, err)
 	assert.InDelta(t, 70, share, 15, "%s", p.stdout.String())
+}
+
+// In a PID namespace of its own a profiler cannot name the host's processes, and
+// says so instead of showing them without.
+func TestPIDNamespaceIsWarnedOf(t *testing.T) {
+	t.Parallel()
+	p := flametel(t, "samples", "record", "-d", "0.1", "-o", "out.svg", "-q")
+	p.Args = append([]string{"unshare", "--pid", "--fork", "--mount-proc", p.Path}, p.Args[1:]...)
+	p.Path = must(exec.LookPath("unshare"))
+	require.Zero(t, p.run(), "%s", p.stderr.String())
+	assert.Contains(t, p.stderr.String(), "warning: this is a PID namespace of its own")
 }

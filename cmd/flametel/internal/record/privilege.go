@@ -28,6 +28,14 @@ func (s *Settings) privilegeText(err error) error {
 	return &Refused{strings.Split(host.Advice(refusal, quote([]string{self}), quote(args)), "\n")}
 }
 
+// WarnOfNamespace says so if process IDs are not the host's: other processes then
+// have samples, but neither files nor names.
+func (s *Settings) WarnOfNamespace(to *terminal.Messages) {
+	if host := preflight.Inspect("/", s.Getenv); host.PIDNamespace {
+		to.Printf("flametel: warning: this is a PID namespace of its own, in which the host's processes have no names; start the container with --pid=host, the pod with hostPID: true")
+	}
+}
+
 // Refused is an error for lack of privileges, with what helps.
 type Refused struct{ lines []string }
 

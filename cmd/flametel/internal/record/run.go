@@ -109,6 +109,7 @@ func (r *recording) start(ctx context.Context) (err error) {
 	}
 	r.began = time.Now()
 	r.announce()
+	r.WarnOfNamespace(r.Messages)
 	return nil
 }
 

@@ -81,6 +81,7 @@ func (s *session) run(ctx context.Context) (int, error) {
 	if err := r.Start(ctx, s.history); err != nil {
 		return s.settings.StartFailed(err)
 	}
+	s.settings.WarnOfNamespace(messages)
 	s.shown, s.used = s.now(), record.OwnCPU()
 	why, err := s.show(ctx, warnings)
 	// What is left in the receiver interests nobody any more, but it has to
