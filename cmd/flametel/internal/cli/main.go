@@ -18,6 +18,7 @@ import (
 	"github.com/flametel/flametel/cmd/flametel/internal/record"
 	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
 	"github.com/flametel/flametel/exporter"
+	"github.com/flametel/flametel/exporter/svg"
 	"github.com/flametel/flametel/receiver"
 )
 
@@ -40,7 +41,7 @@ func Run(args []string, r xreceiver.Factory) int {
 	signals := make(chan os.Signal, 16)
 	notify(signals)
 	defer signal.Stop(signals)
-	var flusher exporter.Flusher
+	flusher := exporter.Flusher{Facts: []svg.Fact{{Name: "Command", Value: strings.Join(args, " ")}}}
 	return execute(&record.Settings{
 		Messages:       terminal.NewMessages(os.Stderr, columns),
 		Stdout:         os.Stdout,
