@@ -37,12 +37,13 @@ const (
 	EndAddress                   // a return address that cannot be code
 	EndTruncated                 // MaxUserFrames
 	EndNoTable                   // the unwind table of the file is not loaded (yet)
+	EndExiting                   // the process gives its memory back: its stack is no more
 
 	numEnds
 )
 
 var endNames = [numEnds]string{
-	"none", "outmost", "zero", "rule", "register", "frame", "fault", "address", "truncated", "no_table",
+	"none", "outmost", "zero", "rule", "register", "frame", "fault", "address", "truncated", "no_table", "exiting",
 }
 
 // Complete tells whether the walk saw where the thread begins.
@@ -94,6 +95,8 @@ type Sample struct {
 	// the terms of the kind.
 	Detail uint64
 	Record []uint64
+	// RecordID is the same for equal records of a tracer, 0 if there is none.
+	RecordID uint64
 	// Context and Slot are reserved for links to traces and for heat maps.
 	Context uint64
 	Slot    uint32

@@ -14,6 +14,7 @@ import (
 	"github.com/flametel/flametel/bpf"
 	"github.com/flametel/flametel/receiver/internal/process"
 	"github.com/flametel/flametel/receiver/internal/source"
+	"github.com/flametel/flametel/receiver/internal/source/event"
 	"github.com/flametel/flametel/receiver/internal/window"
 	"github.com/flametel/flametel/symbolize"
 	"github.com/flametel/flametel/symbolize/addr"
@@ -77,11 +78,16 @@ func (h *hostSource) Start(context.Context) (err error) {
 	h.targets = newTargets(&h.cfg.Targets)
 	h.unwinding.open(h)
 	h.resolver = &resolver{registry: h.registry, symbolizer: h.symbolizer, tables: h.unwinding.manager}
-	h.sources = newSources(h)
-	for _, src := range h.sources {
+	for _, src := range newSources(h) {
 		if err := src.Start(); err != nil {
-			return fmt.Errorf("%s: %w", src.Kind().Name, err)
+			err = fmt.Errorf("%s: %w", src.Kind().Name, err)
+			if h.cfg.OnMissing == onMissingSkip && event.Unavailable(err) {
+				h.log.Warn("A kind of profile is left out, because this kernel cannot do it.", zap.Error(err))
+				continue
+			}
+			return err
 		}
+		h.sources = append(h.sources, src)
 		if err := h.targets.begin(src); err != nil {
 			return err
 		}
@@ -232,18 +238,19 @@ func (h *hostSource) count(w *window.Window, src source.Source, samples []bpf.Sa
 			continue
 		}
 		values = src.Values(s, values[:0])
-		frames, end := h.resolver.frames(s, process)
-		if len(s.User) > 0 {
+		leaf, labels := src.Describe(s)
+		frames, end := h.resolver.frames(s, process, leaf, kind.Traced)
+		if len(s.User) > 0 && end != bpf.EndExiting {
 			tally.CountStack(end.String(), end.Complete(), s.Count)
 		}
 		h.adviser.look(process, frames)
-		w.Add(process.Identity, kind, h.thread(s), frames, s.Count, values)
+		w.Add(process.Identity, kind, h.thread(s, labels), frames, s.Count, values)
 	}
 	tally.Count(counts)
 }
 
-func (h *hostSource) thread(s *bpf.Sample) window.Thread {
-	return window.Thread{Name: s.ThreadName(), ID: int(s.TID)}
+func (h *hostSource) thread(s *bpf.Sample, labels *source.Labels) window.Thread {
+	return window.Thread{Name: s.ThreadName(), ID: int(s.TID), Labels: labels}
 }
 
 // Stop ends sampling; events go on until Close, because the last samples need

@@ -71,9 +71,11 @@ static __always_inline void ft_identify(struct ft_count_key *key, struct task_st
 static __always_inline bool ft_walk_begin_saved(struct ft_walk *w, struct task_struct *task)
 {
 	struct ft_regs *saved = &w->s->saved;
+	u32 flags = BPF_CORE_READ(task, flags);
 
-	if (BPF_CORE_READ(task, flags) & PF_KTHREAD)
+	if (flags & PF_KTHREAD)
 		return false;
+	w->exiting = flags & PF_EXITING;
 	if (!ft_task_user_regs(task, saved))
 		return false;
 	/*

@@ -20,7 +20,8 @@ typedef __s32 s32;
 typedef __s64 s64;
 
 #define TASK_COMM_LEN 16
-#define PF_KTHREAD 0x00200000 /* include/linux/sched.h */
+#define PF_EXITING 0x00000004 /* include/linux/sched.h */
+#define PF_KTHREAD 0x00200000
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

@@ -23,6 +23,7 @@ struct ft_walk {
 	u32 flags; /* bits of ft_count_key.flags */
 	u32 end; /* FT_END_* */
 	bool compat; /* 4-byte stack slots */
+	bool exiting; /* the memory may be gone already */
 	/* ip is that of an instruction, and s->regs are known: the leaf. */
 	bool exact;
 };
@@ -310,7 +311,9 @@ static __always_inline void ft_walk_user(struct ft_walk *w, void *ctx)
 	w->end = w->s->end;
 	if (w->end == FT_END_LIMIT)
 		w->flags |= FT_USER_TRUNCATED;
-	if (ft_lacks_table(w))
+	if (w->exiting && w->end == FT_END_FAULT)
+		w->end = FT_END_EXITING;
+	else if (ft_lacks_table(w))
 		w->end = FT_END_NO_TABLE;
 }
 
