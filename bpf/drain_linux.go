@@ -213,6 +213,7 @@ func (d *drainer) takeCounts(m *ebpf.Map) (int, error) {
 				Context:    k.Context,
 				Detail:     k.Detail,
 				Record:     d.stack(k.Record),
+				RecordID:   k.Record,
 				Sums:       d.counts[i].Sums,
 				Slot:       k.Slot,
 			})

@@ -237,12 +237,20 @@ func isRefusal(err error) bool {
 	return errors.As(err, &verifier) && len(verifier.Log) > 0
 }
 
+// IsRefusal tells whether NewSampler or NewTracer failed because the kernel's
+// verifier does not admit a program.
+func IsRefusal(err error) bool { return isRefusal(err) }
+
 // loadError names the program. What the kernel forbids is explained instead of
 // passing on the loader's guess about memory limits. EACCES is also what the
 // verifier says of a program that it refuses, but then it says why.
 func loadError(name string, err error) error {
 	if errors.Is(err, unix.EPERM) || (errors.Is(err, unix.EACCES) && !isRefusal(err)) {
 		return newPrivilegeError("load program \""+name+"\"", err)
+	}
+	var missing *MissingError
+	if errors.As(err, &missing) {
+		return err // it says it all
 	}
 	return fmt.Errorf("load program %q: %w", name, err)
 }

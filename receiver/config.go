@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/collector/config/configoptional"
+
 	"github.com/flametel/flametel/symbolize/debuginfo/debuginfod"
 )
 
@@ -23,6 +25,11 @@ type Config struct {
 	Targets TargetsConfig `mapstructure:"targets"`
 	// CPU profiles where programs spend CPU time. It is on by default.
 	CPU CPUConfig `mapstructure:"cpu"`
+	// OffCPU profiles what threads wait for. Off unless present.
+	OffCPU configoptional.Optional[OffCPUConfig] `mapstructure:"off_cpu"`
+	// OnMissing says what happens if this kernel cannot do what a kind of
+	// profile needs: fail to start, or skip the kind. Default fail.
+	OnMissing string `mapstructure:"on_missing"`
 	// Unwind says how user stacks are walked.
 	Unwind UnwindConfig `mapstructure:"unwind"`
 	// Symbols says how frames get their names.
@@ -57,6 +64,8 @@ type TargetsConfig struct {
 
 // CPUConfig is the configuration of CPU profiles.
 type CPUConfig struct {
+	// Enabled is false to do without CPU profiles. Default true.
+	Enabled bool `mapstructure:"enabled"`
 	// Frequency is the number of samples per second and CPU. Default 99, from
 	// 1 to 9999.
 	Frequency int `mapstructure:"frequency"`
@@ -153,6 +162,7 @@ func (c *Config) Validate() error {
 		between("cpu::frequency", c.CPU.Frequency, minFrequency, maxFrequency, " Hz"),
 		between("map_entries", c.MapEntries, 0, maxMapEntries),
 		between("unwind::max_table_mib", c.Unwind.MaxTableMiB, 1, maxTableMiB),
+		c.validateKinds(),
 		c.Targets.validate(),
 	}
 	if c.Window < c.DrainInterval {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/confmap"
 	"go.opentelemetry.io/collector/confmap/confmaptest"
 )
@@ -26,48 +27,60 @@ func load(t *testing.T, key string) (*Config, error) {
 	return cfg, sub.Unmarshal(cfg)
 }
 
+func TestDefaults(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	assert.Equal(t, 10*time.Second, cfg.Window)
+	assert.Equal(t, time.Second, cfg.DrainInterval)
+	assert.Equal(t, CPUConfig{Enabled: true, Frequency: 99}, cfg.CPU)
+	assert.False(t, cfg.OffCPU.HasValue(), "off unless present")
+	assert.Equal(t, "fail", cfg.OnMissing)
+	assert.Equal(t, UnwindConfig{Tables: true, MaxTableMiB: 32}, cfg.Unwind)
+	assert.Equal(t, SymbolsConfig{
+		Demangle: "simple", Inlines: true, DebugDirs: []string{"/usr/lib/debug"},
+		DebuginfodCache: "/var/cache/flametel/debuginfod", MaxCacheMiB: 128,
+	}, cfg.Symbols)
+	assert.Equal(t, TargetsConfig{}, cfg.Targets)
+	assert.NoError(t, confmap.Validate(cfg))
+}
+
 func TestLoadConfig(t *testing.T) {
-	defaults := &Config{
-		Window:        10 * time.Second,
-		DrainInterval: time.Second,
-		CPU:           CPUConfig{Frequency: 99},
-		Unwind:        UnwindConfig{Tables: true, MaxTableMiB: 32},
-		Symbols: SymbolsConfig{
-			Demangle: "simple", Inlines: true, DebugDirs: []string{"/usr/lib/debug"},
-			DebuginfodCache: "/var/cache/flametel/debuginfod", MaxCacheMiB: 128,
-		},
-	}
 	tests := []struct {
-		key  string
-		want *Config
+		key    string
+		change func(*Config)
 	}{
-		{"ebpf_profiler", defaults},
-		{"ebpf_profiler/empty_sections", defaults},
-		{"ebpf_profiler/all", &Config{
-			Window:        30 * time.Second,
-			DrainInterval: 500 * time.Millisecond,
-			Targets: TargetsConfig{
+		{"ebpf_profiler", func(*Config) {}},
+		{"ebpf_profiler/empty_sections", func(*Config) {}},
+		{"ebpf_profiler/all", func(c *Config) {
+			c.Window, c.DrainInterval = 30*time.Second, 500*time.Millisecond
+			c.Targets = TargetsConfig{
 				PIDs:        []int{1, 4194304},
 				Executables: []string{"nginx", "python3.*", "[a-z]*"},
 				Cgroups:     []string{"/system.slice", "0123456789ab"},
-			},
-			CPU:    CPUConfig{Frequency: 199},
-			Unwind: UnwindConfig{MaxTableMiB: 64},
-			Symbols: SymbolsConfig{
+			}
+			c.CPU = CPUConfig{Frequency: 199}
+			c.OffCPU = configoptional.Some(OffCPUConfig{MinDuration: time.Millisecond, StackInterval: 5 * time.Millisecond})
+			c.OnMissing = "skip"
+			c.Unwind = UnwindConfig{MaxTableMiB: 64}
+			c.Symbols = SymbolsConfig{
 				Demangle: "full", DebugDirs: []string{"/opt/debug"},
 				DebuginfodURLs:  []string{"https://debuginfod.example.org", "http://127.0.0.1:8002/x"},
 				DebuginfodCache: "/srv/debuginfod", MaxCacheMiB: 64,
-			},
-			ResourceAttributes: ResourceAttributesConfig{CommandLine: true},
-			PerThread:          true,
-			MapEntries:         65536,
+			}
+			c.ResourceAttributes = ResourceAttributesConfig{CommandLine: true}
+			c.PerThread = true
+			c.MapEntries = 65536
+		}},
+		{"ebpf_profiler/kinds", func(c *Config) {
+			c.OffCPU = configoptional.Some(OffCPUConfig{StackInterval: time.Millisecond})
 		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.key, func(t *testing.T) {
 			cfg, err := load(t, tt.key)
 			require.NoError(t, err)
-			assert.Equal(t, tt.want, cfg)
+			want := createDefaultConfig().(*Config)
+			tt.change(want)
+			assert.Equal(t, want, cfg)
 			assert.NoError(t, confmap.Validate(cfg))
 		})
 	}
@@ -76,7 +89,7 @@ func TestLoadConfig(t *testing.T) {
 // Unknown keys and wrong types are errors that name the key.
 func TestLoadBadConfig(t *testing.T) {
 	for key, want := range map[string]string{
-		"ebpf_profiler/unknown_key":        "off_cpu",
+		"ebpf_profiler/unknown_key":        "of_cpu",
 		"ebpf_profiler/unknown_nested_key": "inlined",
 		"ebpf_profiler/wrong_type":         "cpu.frequency",
 	} {
@@ -94,6 +107,9 @@ func TestValidateReportsAll(t *testing.T) {
 	want := []string{
 		`cpu::frequency: must be between 1 and 9999 Hz, got 0`,
 		`map_entries: must be between 0 and 524288, got -1`,
+		`off_cpu::min_duration: must be between 0s and 1m0s, got -1s`,
+		`off_cpu::stack_interval: must be between 0s and 1s, got 2s`,
+		`on_missing: must be fail or skip, got "ignore"`,
 		`targets::pids::0: must be between 1 and 4194304, got 0`,
 		`targets::pids::2: must be between 1 and 4194304, got -1`,
 		`targets::pids::3: must be between 1 and 4194304, got 4194305`,
@@ -143,6 +159,8 @@ func TestValidateBounds(t *testing.T) {
 		}, `symbols::debuginfod_cache: must be an absolute path, got ""`},
 		{"password of a server", func(c *Config) { c.Symbols.DebuginfodURLs = []string{"https://u:secret@example.org"} },
 			"symbols::debuginfod_urls::0: debuginfod server example.org: remove the user name and password, they are not used"},
+		{"nothing on", func(c *Config) { c.CPU.Enabled = false },
+			"no kind of profile is on: leave cpu::enabled at true, or add another such as off_cpu"},
 		{"no demangling", func(c *Config) { c.Symbols.Demangle = "none" }, ""},
 	}
 	for _, tt := range tests {
@@ -164,7 +182,7 @@ func TestReadmeListsKeys(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	keys := configKeys(reflect.TypeFor[Config](), "")
-	assert.Len(t, keys, 17)
+	assert.Len(t, keys, 21)
 	for _, key := range keys {
 		assert.Contains(t, string(readme), "\n| `"+key+"` |")
 	}
@@ -176,6 +194,9 @@ func configKeys(section reflect.Type, prefix string) (keys []string) {
 		tag := field.Tag.Get("mapstructure")
 		switch {
 		case tag == "":
+		case strings.HasPrefix(field.Type.Name(), "Optional["):
+			inner, _ := field.Type.FieldByName("value")
+			keys = append(keys, configKeys(inner.Type, prefix+tag+"::")...)
 		case field.Type.Kind() == reflect.Struct:
 			keys = append(keys, configKeys(field.Type, prefix+tag+"::")...)
 		default:

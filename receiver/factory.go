@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/config/configoptional"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/xreceiver"
 
@@ -26,8 +27,10 @@ func createDefaultConfig() component.Config {
 		DrainInterval: time.Second,
 		// 99 and not 100, so that sampling does not run in step with work that
 		// happens every hundredth of a second.
-		CPU:    CPUConfig{Frequency: 99},
-		Unwind: UnwindConfig{Tables: true, MaxTableMiB: 32},
+		CPU:       CPUConfig{Enabled: true, Frequency: 99},
+		OffCPU:    configoptional.Default(OffCPUConfig{StackInterval: time.Millisecond}),
+		OnMissing: onMissingFail,
+		Unwind:    UnwindConfig{Tables: true, MaxTableMiB: 32},
 		Symbols: SymbolsConfig{
 			Demangle:        demangleSimple,
 			Inlines:         true,

@@ -24,14 +24,17 @@ func (r *resolver) find(s *bpf.Sample) process.Snapshot {
 	return r.registry.Find(s.PID, s.StartNanos, s.LastNanos, s.ThreadName())
 }
 
-// frames returns the frames of a sample, leaf first: those of the kernel, then
-// those of the program, and why the latter end where they do. A stack that does
-// not reach the start of the thread ends in window.Truncated. The slice is
-// overwritten by the next call.
-func (r *resolver) frames(s *bpf.Sample, p process.Snapshot) ([]*symbolize.Frame, bpf.StackEnd) {
-	r.list = r.list[:0]
+// frames returns the frames of a sample, leaf first: those that say what it is,
+// those of the kernel, then those of the program, and why the latter end where
+// they do. A stack that does not reach the start of the thread ends in
+// window.Truncated. The slice is overwritten by the next call.
+func (r *resolver) frames(s *bpf.Sample, p process.Snapshot, leaf []*symbolize.Frame, traced bool) ([]*symbolize.Frame, bpf.StackEnd) {
+	r.list = append(r.list[:0], leaf...)
 	if len(s.Kernel) > 0 {
 		r.list = r.symbolizer.Kernel(r.addresses(s.Kernel), r.list)
+		if traced {
+			r.list = withoutTracing(r.list, len(leaf))
+		}
 		if s.Flags&bpf.KernelTruncated != 0 {
 			r.list = append(r.list, window.Truncated)
 		}
@@ -61,7 +64,7 @@ func (r *resolver) user(s *bpf.Sample, p process.Snapshot) bpf.StackEnd {
 	end := s.End
 	if r.tables != nil {
 		r.tables.Seen(p.Image, pcs, end == bpf.EndNoTable)
-		if n := r.tables.Sound(s.PID, s.StartNanos, s.LastNanos, p.Image, pcs); n < len(pcs) {
+		if n, all := r.tables.Sound(s.PID, s.StartNanos, s.LastNanos, p.Image, pcs); !all {
 			pcs, end = pcs[:n], bpf.EndNoTable
 		}
 	}

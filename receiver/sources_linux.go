@@ -6,6 +6,7 @@ import (
 	"github.com/flametel/flametel/bpf"
 	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/source/cpu"
+	"github.com/flametel/flametel/receiver/internal/source/offcpu"
 	"github.com/flametel/flametel/symbolize"
 	"github.com/flametel/flametel/symbolize/debuginfo/debuginfod"
 	"github.com/flametel/flametel/symbolize/demangle"
@@ -18,19 +19,26 @@ const procRoot = "/proc"
 // configured.
 func newSources(h *hostSource) []source.Source {
 	cfg := h.cfg
-	return []source.Source{
-		cpu.New(bpf.Options{
-			Frequency:       cfg.CPU.Frequency,
-			DrainInterval:   cfg.DrainInterval,
-			PerThread:       cfg.PerThread,
-			MapEntries:      cfg.MapEntries,
-			IdleRanges:      cpu.MergeRanges(h.symbolizer.KernelRanges(cpu.IdleFunctions...)),
-			FilterTargets:   h.targets.filter(),
-			KeepUnknown:     h.targets.judges(),
-			Tables:          h.unwinding.tables,
-			OnTablesRefused: h.unwinding.refused,
-		}),
+	opts := bpf.Options{
+		DrainInterval:   cfg.DrainInterval,
+		PerThread:       cfg.PerThread,
+		MapEntries:      cfg.MapEntries,
+		FilterTargets:   h.targets.filter(),
+		KeepUnknown:     h.targets.judges(),
+		Tables:          h.unwinding.tables,
+		OnTablesRefused: h.unwinding.refused,
 	}
+	var list []source.Source
+	if cfg.CPU.Enabled {
+		sampling := opts
+		sampling.Frequency = cfg.CPU.Frequency
+		sampling.IdleRanges = cpu.MergeRanges(h.symbolizer.KernelRanges(cpu.IdleFunctions...))
+		list = append(list, cpu.New(sampling))
+	}
+	if c := cfg.OffCPU.Get(); c != nil {
+		list = append(list, offcpu.New(bpf.OffCPUOptions{MinDuration: c.MinDuration, LookInterval: c.StackInterval}, opts))
+	}
+	return list
 }
 
 // newSymbolizer returns what names addresses, and the client of debuginfod

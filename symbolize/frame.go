@@ -9,8 +9,8 @@ type Kind uint8
 
 // The kinds of frames. Their text is the value of the attribute
 // profile.frame.type of the OpenTelemetry semantic conventions; KindJIT is
-// code generated at run time by a runtime that we do not know, and
-// KindUnknown has no text.
+// code generated at run time by a runtime that we do not know, KindEvent no
+// code but what happened (a system call, a file), and KindUnknown has no text.
 const (
 	KindUnknown Kind = iota
 	KindKernel
@@ -22,6 +22,7 @@ const (
 	KindJVM
 	KindDotnet
 	KindCPython
+	KindEvent
 )
 
 var kindNames = [...]string{
@@ -35,6 +36,7 @@ var kindNames = [...]string{
 	KindJVM:     "jvm",
 	KindDotnet:  "dotnet",
 	KindCPython: "cpython",
+	KindEvent:   "event",
 }
 
 // String returns the attribute value, "" for KindUnknown.

@@ -31,7 +31,10 @@ type openProfile struct {
 }
 
 // sampleIdentity is what makes samples one: equal ones must be added up.
-type sampleIdentity struct{ stack, name, id int32 }
+type sampleIdentity struct {
+	stack, name, id int32
+	labels          string // indices of further attributes, four bytes each
+}
 
 // sizes outside the dictionary that do not depend on content.
 const (
@@ -56,6 +59,7 @@ func (m *message) fits(s *window.Series, sample *window.Sample) bool {
 		free -= m.resourceBound(s)
 	}
 	free -= len(s.Kind.SampleTypes)*sampleOverhead + threadBytes + stringBound(sample.Thread.Name)
+	free -= labelsBound(sample.Thread.Labels) + len(s.Kind.SampleTypes)*labelIndexBytes(sample.Thread.Labels)
 	frames := sample.Stack.Frames
 	free -= nestedSize(5*len(frames)) + 8
 	if free <= 0 {
@@ -77,6 +81,7 @@ func (m *message) add(s *window.Series, sample *window.Sample) {
 	if sample.Thread.ID != 0 {
 		id.id = m.dict.attribute(intAttribute(keyThreadID, int64(sample.Thread.ID)))
 	}
+	id.labels = m.dict.labels(sample.Thread.Labels)
 	for i, p := range m.profiles {
 		m.size += p.add(id, sample.Values[i])
 	}
@@ -103,6 +108,7 @@ func (p *openProfile) add(id sampleIdentity, value int64) int {
 			attrs = append(attrs, a)
 		}
 	}
+	attrs = appendLabels(attrs, id.labels)
 	if attrs != nil {
 		out.AttributeIndices().FromRaw(attrs)
 		size += indicesSize(attrs)

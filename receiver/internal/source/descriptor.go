@@ -22,6 +22,9 @@ type Descriptor struct {
 	// count every event.
 	PeriodType ValueType
 	Period     int64
+	// Traced says that kernel stacks begin in the kernel's machinery of
+	// tracing, which is left out.
+	Traced bool
 	// Frequency is how often each CPU is sampled, in hertz; 0 for kinds that
 	// count every event.
 	Frequency float64

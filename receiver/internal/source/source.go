@@ -1,6 +1,9 @@
 package source
 
-import "github.com/flametel/flametel/bpf"
+import (
+	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/symbolize"
+)
 
 // Source takes the samples of one kind.
 type Source interface {
@@ -15,6 +18,10 @@ type Source interface {
 	SyncCPUs() error
 	// Values appends one number for each sample type that a sample adds to.
 	Values(s *bpf.Sample, dst []int64) []int64
+	// Describe says what a sample is besides its stack: frames to put at the
+	// leaf side of it, leaf first, and attributes, nil for none. Both are shared
+	// and not changed.
+	Describe(s *bpf.Sample) ([]*symbolize.Frame, *Labels)
 	// SetTarget keeps or drops the samples of a process, IsTarget tells what
 	// was said of it. Both are for sources that were made to filter.
 	SetTarget(t bpf.Target, keep bool) error

@@ -37,12 +37,15 @@ type Process struct {
 	Kernel bool
 }
 
-// Thread says which thread of a process a sample belongs to.
+// Thread says which thread of a process a sample belongs to, and what else
+// keeps it apart from samples of the same stack.
 type Thread struct {
 	// Name is the name the thread gave itself.
 	Name string
 	// ID is the thread ID, 0 unless samples are kept apart by thread.
 	ID int
+	// Labels are further attributes, nil for none; equal ones have one address.
+	Labels *source.Labels
 }
 
 // Stack is a list of frames, leaf first, that is held once in a Window.

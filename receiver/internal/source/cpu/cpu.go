@@ -9,6 +9,7 @@ import (
 
 	"github.com/flametel/flametel/bpf"
 	"github.com/flametel/flametel/receiver/internal/source"
+	"github.com/flametel/flametel/symbolize"
 )
 
 // Source samples every CPU by its clock.
@@ -67,6 +68,9 @@ func (s *Source) SyncCPUs() error {
 func (s *Source) Values(sample *bpf.Sample, dst []int64) []int64 {
 	return append(dst, int64(sample.Count))
 }
+
+// Describe has nothing to add to the stack.
+func (s *Source) Describe(*bpf.Sample) ([]*symbolize.Frame, *source.Labels) { return nil, nil }
 
 // SetTarget keeps or drops the samples of a process.
 func (s *Source) SetTarget(t bpf.Target, keep bool) error {
