@@ -45,6 +45,7 @@ const maxRange = 1<<32 - 1
 //     if nothing else does.
 //   - The stubs of procedure linkage tables are "name@plt", the code that they
 //     share is "[plt]".
+//   - _start and main of programs of glibc have their names without symbols.
 //
 // The symbols of more, files that describe the same program such as its
 // separate debug file, are taken in the same way. An address that no symbol
@@ -63,7 +64,8 @@ func (f *File) SymbolsOutside(start, limit addr.File, more ...*File) (*Symbols, 
 		r.read(m)
 	}
 	stubs, names := f.pltSymbols(r.all, r.names)
-	return newSymbols(append(r.all, stubs...), names), r.err
+	starts, names := f.startSymbols(r.all, names)
+	return newSymbols(append(append(r.all, stubs...), starts...), names), r.err
 }
 
 // symbolReader collects what may name code.
