@@ -34,6 +34,8 @@ type Format struct {
 type WriteOptions struct {
 	// Title of an SVG, name of a speedscope file. Empty: made from the profile.
 	Title string
+	// Default is the graph that is shown first in files of several.
+	Default int
 	// Layout of an SVG.
 	Layout svg.Layout
 	// MaxBytes of an SVG, as svg.Options has it.
@@ -136,9 +138,9 @@ func writePprof(w io.Writer, graphs []*callgraph.Graph, o *WriteOptions) error {
 	for _, f := range o.Facts {
 		comments = append(comments, f.Name+": "+f.Value)
 	}
-	return pprof.Write(w, graphs, pprof.Options{Comments: comments})
+	return pprof.Write(w, graphs, pprof.Options{Comments: comments, Default: o.Default})
 }
 
 func writeSpeedscope(w io.Writer, graphs []*callgraph.Graph, o *WriteOptions) error {
-	return speedscope.Write(w, graphs, speedscope.Options{Name: o.Title, Exporter: exporterName})
+	return speedscope.Write(w, graphs, speedscope.Options{Name: o.Title, Exporter: exporterName, Default: o.Default})
 }

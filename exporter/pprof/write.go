@@ -15,6 +15,8 @@ import (
 type Options struct {
 	// Comments are free text kept in the profile.
 	Comments []string
+	// Default is the graph that go tool pprof shows if nobody chooses.
+	Default int
 	// Weight is which of a graph's weights to write.
 	Weight int
 }
@@ -41,7 +43,7 @@ func Profile(graphs []*callgraph.Graph, opts Options) (*profile.Profile, error) 
 	}
 	// Otherwise go tool pprof shows the last one.
 	if len(graphs) > 1 {
-		e.p.DefaultSampleType = e.p.SampleType[0].Type
+		e.p.DefaultSampleType = e.p.SampleType[opts.Default].Type
 	}
 	if first.Period > 0 || first.PeriodType.Type != "" {
 		e.p.PeriodType = valueType(first.PeriodType, "cpu", "nanoseconds")

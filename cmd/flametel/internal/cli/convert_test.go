@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime/pprof"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/pprof/profile"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
@@ -126,6 +129,40 @@ func TestRecordConvertDiff(t *testing.T) {
 		assert.Equal(t, 0, again.run(), again.stderr.String())
 		assert.Contains(t, again.stdout.String(), "No function changed beyond noise")
 	}
+}
+
+// A profile of several types keeps all of them, and which one is shown first.
+func TestConvertKeepsTypes(t *testing.T) {
+	t.Parallel()
+	p := flametel(t, "samples", "convert", "heap.pb.gz", "-q", "-o", "again.pb.gz")
+	f, err := os.Create(filepath.Join(p.Dir, "heap.pb.gz"))
+	require.NoError(t, err)
+	require.NoError(t, pprof.Lookup("heap").WriteTo(f, 0))
+	require.NoError(t, f.Close())
+	require.Equal(t, 0, p.run(), p.stderr.String())
+	want, err := profile.ParseData([]byte(p.file("heap.pb.gz")))
+	require.NoError(t, err)
+	got, err := profile.ParseData([]byte(p.file("again.pb.gz")))
+	require.NoError(t, err)
+	assert.Equal(t, want.SampleType, got.SampleType)
+	assert.Equal(t, "inuse_space", got.DefaultSampleType, "which go tool pprof shows without being told")
+	assert.Equal(t, want.Period, got.Period)
+	assert.Equal(t, want.PeriodType, got.PeriodType)
+	assert.Equal(t, want.TimeNanos, got.TimeNanos)
+	for i := range want.SampleType {
+		index := want.SampleType[i].Type
+		assert.Equal(t, topOf(t, p, "heap.pb.gz", index), topOf(t, p, "again.pb.gz", index))
+	}
+}
+
+// topOf is what go tool pprof makes of a file.
+func topOf(t *testing.T, p *program, file, index string) string {
+	t.Helper()
+	cmd := exec.Command("go", "tool", "pprof", "-top", "-lines", "-nodecount=0", "-nodefraction=0", "-symbolize=none", "-sample_index="+index, filepath.Join(p.Dir, file))
+	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	return strings.Replace(string(out), "Converted from: heap.pb.gz\n", "", 1)
 }
 
 // A failed conversion leaves the file that was there.

@@ -88,13 +88,17 @@ func Run(s *profiles.Streams, o *Options) (samples int64, err error) {
 	if err != nil {
 		return 0, err
 	}
+	shown := 0
+	if len(graphs) > 1 {
+		shown = p.Default
+	}
 	title := o.Title
 	if title == "" {
 		title = p.Title
 	}
 	err = s.Write(o.Output, format, func(w io.Writer) error {
 		return format.Write(w, graphs, &formats.WriteOptions{
-			Title: title, Layout: svg.Layout(o.Layout), MaxBytes: SVGSize(o.MaxMiB),
+			Title: title, Default: shown, Layout: svg.Layout(o.Layout), MaxBytes: SVGSize(o.MaxMiB),
 			NoAnnotations: o.NoAnnotations, Modules: o.Modules,
 			Facts: append(p.Facts, svg.Fact{Name: "Converted from", Value: profiles.Label(o.Input)}),
 		})
@@ -104,17 +108,22 @@ func Run(s *profiles.Streams, o *Options) (samples int64, err error) {
 	}
 	var what []string
 	for _, g := range graphs {
-		text := figures.Amount(g.Total(0), g.SampleType.Unit)
-		if g.Name() != "samples" {
-			text = terminal.Escape(g.Name()) + " " + text
-		}
-		what = append(what, text)
+		what = append(what, Amount(g.Name(), g.Total(0), g.SampleType.Unit))
 		samples = max(samples, g.Total(0))
 	}
 	if !o.Quiet {
 		s.Messages.Printf("wrote %s: %s; read as %s", profiles.Written(o.Output), strings.Join(what, ", "), p.Format.Name)
 	}
 	return samples, nil
+}
+
+// Amount writes a total with what it is of: cpu 1,234 samples.
+func Amount(name string, total int64, unit string) string {
+	text := figures.Amount(total, unit)
+	if name == "samples" {
+		return text
+	}
+	return terminal.Escape(name) + " " + text
 }
 
 // choose returns the graphs to be written, and says which are not.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/flametel/flametel/cmd/flametel/internal/convert"
 	"github.com/flametel/flametel/cmd/flametel/internal/figures"
 	"github.com/flametel/flametel/cmd/flametel/internal/profiles"
 	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
@@ -45,40 +46,55 @@ const (
 
 // table is both totals and the functions that changed beyond noise.
 func (o *Options) table(c *callgraph.Comparison) string {
-	var b strings.Builder
+	text := totals(c)
+	movers, noise := significant(c)
+	switch {
+	case c.Sides[0].Total == 0 && c.Sides[1].Total == 0:
+		return text + "Neither has a sample.\n"
+	case len(movers) == 0:
+		return text + fmt.Sprintf("No function changed beyond noise (|z| < 1.96); %d did within it.\n", noise)
+	}
+	text += measure(c) + "\n  self: before   after  change   total: before   after  change  function\n"
+	for _, m := range movers[:min(len(movers), o.Top)] {
+		text += fmt.Sprintf("       %s %s %s          %s %s %s  %s\n",
+			percent(m.Self.BeforeShare), percent(m.Self.AfterShare), points(m.Self.Delta()),
+			percent(m.Total.BeforeShare), percent(m.Total.AfterShare), points(m.Total.Delta()), function(&m))
+	}
+	text += "\n"
+	if more := len(movers) - o.Top; more > 0 {
+		text += figures.Counted(int64(more), "more function", "more functions") + " changed; --top shows more. "
+	}
+	return text + figures.Counted(int64(noise), "function", "functions") + " changed within noise (|z| < 1.96).\n"
+}
+
+// totals is a line about each side.
+func totals(c *callgraph.Comparison) (text string) {
 	labels := [2]string{terminal.Clip(c.Sides[0].Label, maxLabel), terminal.Clip(c.Sides[1].Label, maxLabel)}
 	width := max(utf8.RuneCountInString(labels[0]), utf8.RuneCountInString(labels[1]))
 	for i, side := range []string{"before", "after"} {
 		s := &c.Sides[i]
-		fmt.Fprintf(&b, "%-7s %s%s  %s%s\n", side, labels[i], strings.Repeat(" ", width-utf8.RuneCountInString(labels[i])),
-			figures.Amount(s.Total, s.SampleType.Unit), during(s))
+		text += fmt.Sprintf("%-7s %s%s  %s%s\n", side, labels[i], strings.Repeat(" ", width-utf8.RuneCountInString(labels[i])),
+			convert.Amount(typeName(s), s.Total, s.SampleType.Unit), during(s))
 	}
-	movers, noise := significant(c)
-	switch {
-	case c.Sides[0].Total == 0 && c.Sides[1].Total == 0:
-		b.WriteString("Neither has a sample.\n")
-		return b.String()
-	case len(movers) == 0:
-		fmt.Fprintf(&b, "No function changed beyond noise (|z| < 1.96); %d did within it.\n", noise)
-		return b.String()
+	return text
+}
+
+// measure says what shares are of.
+func measure(c *callgraph.Comparison) string {
+	if c.Normalized {
+		return "Shares are of each profile's own total; + is more after.\n"
 	}
-	whole := "each profile's own total"
-	if !c.Normalized {
-		whole = "the larger total (--raw)"
+	text := "Shares are of the larger total (--raw); + is more after.\n"
+	if b, a := &c.Sides[0], &c.Sides[1]; b.Period != a.Period && b.Period > 0 && a.Period > 0 {
+		text = fmt.Sprintf("The sampling periods differ (%d and %d %s), so counts do not mean the same.\n%s",
+			b.Period, a.Period, terminal.Clip(a.PeriodType.Unit, maxLabel), text)
 	}
-	fmt.Fprintf(&b, "Shares are of %s; + is more after.\n\n", whole)
-	b.WriteString("  self: before   after  change   total: before   after  change  function\n")
-	for _, m := range movers[:min(len(movers), o.Top)] {
-		fmt.Fprintf(&b, "       %s %s %s          %s %s %s  %s\n",
-			percent(m.Self.BeforeShare), percent(m.Self.AfterShare), points(m.Self.Delta()),
-			percent(m.Total.BeforeShare), percent(m.Total.AfterShare), points(m.Total.Delta()), function(&m))
-	}
-	b.WriteString("\n")
-	if more := len(movers) - o.Top; more > 0 {
-		fmt.Fprintf(&b, "%s changed; --top shows more. ", figures.Counted(int64(more), "more function", "more functions"))
-	}
-	fmt.Fprintf(&b, "%s changed within noise (|z| < 1.96).\n", figures.Counted(int64(noise), "function", "functions"))
-	return b.String()
+	return text
+}
+
+func typeName(s *callgraph.Side) string {
+	g := callgraph.Graph{SampleType: s.SampleType, PeriodType: s.PeriodType}
+	return g.Name()
 }
 
 func during(s *callgraph.Side) string {
@@ -179,8 +195,7 @@ func (o *Options) printJSON(w io.Writer, c *callgraph.Comparison, res *Result) e
 }
 
 func sideJSON(s *callgraph.Side) jsonSide {
-	g := callgraph.Graph{SampleType: s.SampleType, PeriodType: s.PeriodType}
-	return jsonSide{s.Label, g.Name(), s.SampleType.Unit, s.Total, s.Samples}
+	return jsonSide{s.Label, typeName(s), s.SampleType.Unit, s.Total, s.Samples}
 }
 
 func changeJSON(c *callgraph.Change) jsonChange {
