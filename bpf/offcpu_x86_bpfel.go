@@ -70,13 +70,13 @@ type offCPUFtScratch struct {
 		Sp     uint64
 		Ss     uint64
 	}
-	Len    uint32
-	End    uint32
-	Regs   [32]uint64
-	Signal [33]uint64
-	Busy   uint32
-	Pad    uint32
-	Chunk  offCPUFtChunk
+	Len     uint32
+	End     uint32
+	Regs    [32]uint64
+	Signal  [33]uint64
+	Busy    uint32
+	Chained uint32
+	Chunk   offCPUFtChunk
 }
 
 type offCPUFtSpace struct {

@@ -68,13 +68,13 @@ type profileFtScratch struct {
 		Pc     uint64
 		Pstate uint64
 	}
-	Len    uint32
-	End    uint32
-	Regs   [32]uint64
-	Signal [33]uint64
-	Busy   uint32
-	Pad    uint32
-	Chunk  profileFtChunk
+	Len     uint32
+	End     uint32
+	Regs    [32]uint64
+	Signal  [33]uint64
+	Busy    uint32
+	Chained uint32
+	Chunk   profileFtChunk
 }
 
 type profileFtSpace struct {

@@ -43,8 +43,9 @@ type Walker struct {
 	ARM64 bool
 	Limit int // of frames
 
-	regs  Registers
-	exact bool // IP is that of an instruction, and all registers are known
+	regs    Registers
+	exact   bool // IP is that of an instruction, and all registers are known
+	chained bool // the last step followed a frame pointer
 }
 
 const (
@@ -61,7 +62,7 @@ const noFP = 1
 // Walk returns the addresses of the stack, the leaf first: that of its next
 // instruction, then return addresses.
 func (w *Walker) Walk(regs *Registers) ([]addr.Virtual, End) {
-	w.regs, w.exact = *regs, true
+	w.regs, w.exact, w.chained = *regs, true, false
 	var out []addr.Virtual
 	for {
 		if len(out) >= w.Limit {
@@ -81,17 +82,18 @@ func (w *Walker) step() End {
 		pc-- // a return address may lie behind the end of its function
 	}
 	row := w.Rows(addr.Virtual(pc))
-	switch row.Kind.Class() {
+	switch row.Kind {
+	case KindNone, KindFramePointer, KindSwitch:
+		return w.framePointer(row.Kind)
+	}
+	w.chained = false
+	switch row.Kind {
 	case KindEnd:
 		return EndOutmost
 	case KindStop:
 		return EndStop
 	case KindSignal:
 		return w.signal()
-	case KindNone, KindFramePointer:
-		return w.framePointer(true)
-	case KindSwitch:
-		return w.framePointer(false)
 	}
 	cfa, end := w.cfa(row)
 	if end != EndNone {
@@ -214,16 +216,19 @@ func (w *Walker) savedARM64(row Row, cfa uint64) (ip, fp uint64, end End) {
 	return ip, fp, end
 }
 
-// framePointer follows the frame pointer. above says that the record must lie
-// at or above SP.
-func (w *Walker) framePointer(above bool) End {
+// framePointer follows the frame pointer. The record must lie at or above SP
+// unless the code switches stacks. The outermost one holds 0, which is but a
+// number in a register that is not known to lead to records.
+func (w *Walker) framePointer(kind Kind) End {
 	at := w.regs.FP
+	known := kind != KindNone || w.chained
 	switch {
-	case at == 0 && !w.exact: // in the leaf it may well be data
+	case at == 0 && !w.exact && known:
 		return EndZero
-	case at == 0 || at%8 != 0 || above && at < w.regs.SP:
+	case at == 0 || at%8 != 0 || kind != KindSwitch && at < w.regs.SP:
 		return EndFrame
 	}
+	w.chained = true
 	fp, end := w.word(at)
 	if end != EndNone {
 		return end
@@ -231,6 +236,9 @@ func (w *Walker) framePointer(above bool) End {
 	ip, end := w.word(at + 8)
 	if end != EndNone {
 		return end
+	}
+	if ip == 0 && !known {
+		return EndFrame
 	}
 	return w.enter(ip, at+16, fp)
 }

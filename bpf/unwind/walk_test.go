@@ -54,21 +54,23 @@ func TestSteps(t *testing.T) {
 		"other stack below": {
 			row: Row{Kind: KindSwitch}, regs: func(r *Registers) { r.FP = at(0x80) }, stack: map[uint64]uint64{0x88: caller}, want: []addr.Virtual{leaf, caller}, end: EndOutmost,
 		},
-		"frame pointer odd":   {row: Row{}, regs: func(r *Registers) { r.FP = at(0x201) }, want: []addr.Virtual{leaf}, end: EndFrame},
-		"frame pointer of 0":  {row: Row{}, regs: func(r *Registers) { r.FP = 0 }, want: []addr.Virtual{leaf}, end: EndFrame},
-		"linkage, start":      {row: Row{Kind: KindPLT | 11, CFA: 1}, regs: func(r *Registers) { r.IP += 6 }, stack: map[uint64]uint64{0x100: caller}, want: []addr.Virtual{leaf + 6, caller}, end: EndOutmost},
-		"linkage, pushed":     {row: Row{Kind: KindPLT | 11, CFA: 1}, regs: func(r *Registers) { r.IP += 11 }, stack: map[uint64]uint64{0x108: caller}, want: []addr.Virtual{leaf + 11, caller}, end: EndOutmost},
-		"slot by SP":          {row: Row{Kind: KindDerefSP | 1, CFA: 3}, stack: map[uint64]uint64{0x118: at(0x300), 0x300: caller}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
-		"slot by FP":          {row: Row{Kind: KindDerefFP, CFA: -5, FP: FPAtFP}, stack: map[uint64]uint64{0x1d8: at(0x300), 0x2f8: caller}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
-		"register":            {row: Row{Kind: KindReg | 11, CFA: 1}, stack: map[uint64]uint64{0x180: caller}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
-		"indexed":             {row: Row{Kind: KindIndex | 9, CFA: 1}, stack: map[uint64]uint64{0x120: at(0x300), 0x300: caller}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
-		"return in register":  {row: Row{Kind: KindRAReg | 5, CFA: 1}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
-		"stop":                {row: Row{Kind: KindStop, CFA: 1}, want: []addr.Virtual{leaf}, end: EndStop},
-		"not upwards":         {row: Row{Kind: KindSP, CFA: 0}, stack: map[uint64]uint64{0xf8: caller}, want: []addr.Virtual{leaf}, end: EndFrame},
-		"return address of 0": {row: Row{Kind: KindSP, CFA: 1}, want: []addr.Virtual{leaf}, end: EndZero},
-		"kernel address":      {row: Row{Kind: KindSP, CFA: 1}, stack: map[uint64]uint64{0x100: 1 << 63}, want: []addr.Virtual{leaf}, end: EndAddress},
-		"unreadable":          {row: Row{Kind: KindSP, CFA: 4000}, want: []addr.Virtual{leaf}, end: EndFault},
-		"limit":               {row: Row{Kind: KindSP, CFA: 1}, stack: map[uint64]uint64{0x100: leaf + 1, 0x108: leaf + 1, 0x110: leaf + 1}, want: []addr.Virtual{leaf, leaf + 1, leaf + 1}, end: EndLimit},
+		"frame pointer odd":     {row: Row{}, regs: func(r *Registers) { r.FP = at(0x201) }, want: []addr.Virtual{leaf}, end: EndFrame},
+		"record of zeros":       {row: Row{}, want: []addr.Virtual{leaf}, end: EndFrame},
+		"known record of zeros": {row: Row{Kind: KindFramePointer}, want: []addr.Virtual{leaf}, end: EndZero},
+		"frame pointer of 0":    {row: Row{}, regs: func(r *Registers) { r.FP = 0 }, want: []addr.Virtual{leaf}, end: EndFrame},
+		"linkage, start":        {row: Row{Kind: KindPLT | 11, CFA: 1}, regs: func(r *Registers) { r.IP += 6 }, stack: map[uint64]uint64{0x100: caller}, want: []addr.Virtual{leaf + 6, caller}, end: EndOutmost},
+		"linkage, pushed":       {row: Row{Kind: KindPLT | 11, CFA: 1}, regs: func(r *Registers) { r.IP += 11 }, stack: map[uint64]uint64{0x108: caller}, want: []addr.Virtual{leaf + 11, caller}, end: EndOutmost},
+		"slot by SP":            {row: Row{Kind: KindDerefSP | 1, CFA: 3}, stack: map[uint64]uint64{0x118: at(0x300), 0x300: caller}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
+		"slot by FP":            {row: Row{Kind: KindDerefFP, CFA: -5, FP: FPAtFP}, stack: map[uint64]uint64{0x1d8: at(0x300), 0x2f8: caller}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
+		"register":              {row: Row{Kind: KindReg | 11, CFA: 1}, stack: map[uint64]uint64{0x180: caller}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
+		"indexed":               {row: Row{Kind: KindIndex | 9, CFA: 1}, stack: map[uint64]uint64{0x120: at(0x300), 0x300: caller}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
+		"return in register":    {row: Row{Kind: KindRAReg | 5, CFA: 1}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
+		"stop":                  {row: Row{Kind: KindStop, CFA: 1}, want: []addr.Virtual{leaf}, end: EndStop},
+		"not upwards":           {row: Row{Kind: KindSP, CFA: 0}, stack: map[uint64]uint64{0xf8: caller}, want: []addr.Virtual{leaf}, end: EndFrame},
+		"return address of 0":   {row: Row{Kind: KindSP, CFA: 1}, want: []addr.Virtual{leaf}, end: EndZero},
+		"kernel address":        {row: Row{Kind: KindSP, CFA: 1}, stack: map[uint64]uint64{0x100: 1 << 63}, want: []addr.Virtual{leaf}, end: EndAddress},
+		"unreadable":            {row: Row{Kind: KindSP, CFA: 4000}, want: []addr.Virtual{leaf}, end: EndFault},
+		"limit":                 {row: Row{Kind: KindSP, CFA: 1}, stack: map[uint64]uint64{0x100: leaf + 1, 0x108: leaf + 1, 0x110: leaf + 1}, want: []addr.Virtual{leaf, leaf + 1, leaf + 1}, end: EndLimit},
 		"signal": {
 			row:   Row{Kind: KindSignal},
 			stack: map[uint64]uint64{0x100 + 168: caller - 1, 0x100 + 160: at(0x400), 0x100 + 120: at(0x500)},
@@ -133,6 +135,39 @@ func TestFramePointerOfCaller(t *testing.T) {
 				return Row{}
 			}}
 			_, end := w.Walk(&Registers{IP: leaf, SP: stackBase + 0x100, FP: stackBase + 0x200})
+			assert.Equal(t, tt.end, end)
+		})
+	}
+}
+
+// TestFramePointerOfZero takes it for the root of the stack only behind a frame
+// record, or in code that keeps them.
+func TestFramePointerOfZero(t *testing.T) {
+	t.Parallel()
+	const leaf, root = 0x40_1000, 0x40_2000
+	byRow := Row{Kind: KindSP, CFA: 2, FP: -2}
+	for name, tt := range map[string]struct {
+		leaf, root Row
+		fp         uint64
+		end        End
+	}{
+		"behind a record":       {leaf: Row{}, fp: stackBase + 0x100, end: EndZero},
+		"saved by other code":   {leaf: byRow, fp: 5, end: EndFrame},
+		"kept by other code":    {leaf: Row{Kind: KindSP, CFA: 2}, end: EndFrame},
+		"in code with records":  {leaf: byRow, root: Row{Kind: KindFramePointer}, fp: 5, end: EndZero},
+		"where stacks switch":   {leaf: byRow, root: Row{Kind: KindSwitch}, fp: 5, end: EndZero},
+		"in code with its rows": {leaf: byRow, root: Row{Kind: KindSP, CFA: 1}, fp: 5, end: EndZero}, // a return address of 0
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := Walker{Memory: stackOf(map[uint64]uint64{0x108: root}), Limit: 10, Rows: func(pc addr.Virtual) Row {
+				if pc == leaf {
+					return tt.leaf
+				}
+				return tt.root
+			}}
+			got, end := w.Walk(&Registers{IP: leaf, SP: stackBase + 0x100, FP: tt.fp})
+			assert.Len(t, got, 2)
 			assert.Equal(t, tt.end, end)
 		})
 	}

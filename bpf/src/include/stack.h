@@ -21,7 +21,7 @@ struct ft_scratch {
 	u64 regs[FT_MAX_REGISTERS]; /* of the leaf, by their DWARF numbers */
 	u64 signal[33]; /* registers in the frame of a signal */
 	u32 busy; /* a program that this one interrupted uses the space */
-	u32 pad;
+	u32 chained; /* of the walk: the last step followed a frame pointer */
 	struct ft_chunk chunk;
 };
 

@@ -88,14 +88,19 @@ static __always_inline long ft_enter(struct ft_walk *w, u64 ip, u64 sp, u64 fp)
  * Moves to the caller by the frame record at fp: the caller's frame pointer
  * and the return address above it (x86-64 psABI 3.2.2, AAPCS64 6.4.6).
  */
-static __always_inline long ft_step_record(struct ft_walk *w, bool above)
+static __always_inline long ft_step_record(struct ft_walk *w, u32 kind)
 {
 	u32 slot = w->compat ? 4 : 8;
+	/* A switch leads to another stack, which may lie anywhere. */
+	bool above = kind != FT_ROW_SWITCH;
+	/* The register is known to lead to records, and not just a number. */
+	bool known = kind != FT_ROW_NONE || w->s->chained;
 	u64 rec[2];
 	long err;
 
-	if (w->fp == 0 && !w->exact) /* in the leaf it may well be data */
-		return ft_ends(w, FT_END_ZERO);
+	if (w->fp == 0 && !w->exact && known)
+		return ft_ends(w, FT_END_ZERO); /* as the outermost record has it */
+	w->s->chained = true;
 	/*
 	 * A record lies at or above the stack pointer and is aligned; anything
 	 * else is a register that code without frame pointers uses for data.
@@ -113,6 +118,8 @@ static __always_inline long ft_step_record(struct ft_walk *w, bool above)
 	}
 	if (err)
 		return ft_ends(w, FT_END_FAULT);
+	if (rec[1] == 0 && !known)
+		return ft_ends(w, FT_END_FRAME);
 	/* The caller's stack begins above this record: no loops. */
 	return ft_enter(w, rec[1], w->fp + 2 * slot, rec[0]);
 }
@@ -242,15 +249,17 @@ static long ft_walk_step(u32 index, struct ft_walk *w)
 	w->s->len = at + 1;
 
 	if (!have_tables)
-		return ft_step_record(w, true);
+		return ft_step_record(w, FT_ROW_NONE);
 	row = ft_row_here(w);
 	kind = (row >> 48) & 0xff;
 	switch (kind) {
 	case FT_ROW_NONE:
 	case FT_ROW_FRAME_POINTER:
 	case FT_ROW_SWITCH:
-		/* A switch leads to another stack, which may lie anywhere. */
-		return ft_step_record(w, kind != FT_ROW_SWITCH);
+		return ft_step_record(w, kind);
+	}
+	w->s->chained = false;
+	switch (kind) {
 	case FT_ROW_END:
 		return ft_ends(w, FT_END_OUTMOST);
 	case FT_ROW_STOP:
@@ -280,7 +289,9 @@ static __always_inline bool ft_lacks_table(struct ft_walk *w)
 		return false;
 	if (w->count && (w->here.count || !ft_is_here(w, ft_lookup_pc(w))))
 		return false;
-	return w->end == FT_END_FRAME || w->end == FT_END_FAULT || w->end == FT_END_ADDRESS;
+	/* Without any table, what looks like the outermost record need not be one. */
+	return w->end == FT_END_FRAME || w->end == FT_END_FAULT || w->end == FT_END_ADDRESS ||
+	       (w->end == FT_END_ZERO && !w->count);
 }
 
 /*
@@ -297,6 +308,7 @@ static __always_inline void ft_walk_user(struct ft_walk *w, void *ctx)
 	 * comes after would be looked at once for each length of the stack.
 	 */
 	w->s->len = 0;
+	w->s->chained = false;
 	w->s->end = FT_END_LIMIT;
 	if (have_loop) {
 		/* One turn more than frames: it is the one that sees the limit. */

@@ -170,13 +170,13 @@ func (s *space) publishedAt(now uint64, image *symbolize.Process) {
 // kernel may have walked it at a time, CLOCK_MONOTONIC, by the tables of a
 // mapping that had just been replaced by another: then what lies beyond the
 // first frame in that mapping is not to be trusted. image is what was mapped at
-// the time.
-func (m *Manager) Sound(pid uint32, start, at uint64, image *symbolize.Process, pcs []addr.Virtual) int {
+// the time. all is false if that is so, be it the last frame.
+func (m *Manager) Sound(pid uint32, start, at uint64, image *symbolize.Process, pcs []addr.Virtual) (n int, all bool) {
 	m.state.Lock()
 	defer m.state.Unlock()
 	s := m.spaces[pid]
 	if s == nil || s.key.StartNanos != start {
-		return len(pcs)
+		return len(pcs), true
 	}
 	for i := len(s.history) - 1; i >= 0; i-- {
 		h := &s.history[i]
@@ -184,15 +184,15 @@ func (m *Manager) Sound(pid uint32, start, at uint64, image *symbolize.Process, 
 			continue
 		}
 		if h.image != image {
-			if n := agreed(h.image, image, pcs); n < len(pcs) {
-				return n
+			if n, all := agreed(h.image, image, pcs); !all {
+				return n, false
 			}
 		}
 		if h.since+settle < at {
 			break // what was published before was not in use any more
 		}
 	}
-	return len(pcs)
+	return len(pcs), true
 }
 
 // settle is how long the kernel may still walk by a list after another was
@@ -201,15 +201,15 @@ const settle = 10e6 // nanoseconds
 
 // agreed returns how many of the frames two images see in the same file at the
 // same place, and the first one that they do not.
-func agreed(a, b *symbolize.Process, pcs []addr.Virtual) int {
+func agreed(a, b *symbolize.Process, pcs []addr.Virtual) (n int, all bool) {
 	for i, pc := range pcs {
 		x, y := a.Find(pc), b.Find(pc)
 		switch {
 		case x == nil: // no table for it
 			continue
 		case y == nil, x.Object != y.Object, uint64(x.Offset)-uint64(x.Start) != uint64(y.Offset)-uint64(y.Start):
-			return i + 1
+			return i + 1, false
 		}
 	}
-	return len(pcs)
+	return len(pcs), true
 }
