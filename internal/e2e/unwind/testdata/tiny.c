@@ -1,0 +1,9 @@
+/* A library. */
+int tiny(int n)
+{
+	return n + 1;
+}
+int small(int n)
+{
+	return n * n;
+}
