@@ -87,7 +87,7 @@ func TestTopOnATerminal(t *testing.T) {
 	e.sees("q quit")
 	lines := e.lines()
 	assert.Contains(t, lines[0], "flametel top  the whole host  1.01 of 2 CPUs busy  100 samples in 1s, 0 lost")
-	assert.Equal(t, "4 functions by self time", lines[1])
+	assert.Equal(t, "functions by self time, 4", lines[1])
 	assert.Equal(t, "  SELF*   TOTAL  PROCESS           KIND      MODULE                FUNCTION", lines[2])
 	assert.Equal(t, "  70.0%   70.0%  web               user      web                   parse", lines[3])
 	assert.Equal(t, "  28.0%   28.0%  web               kernel    [kernel]              copy_page", lines[4])
@@ -102,7 +102,7 @@ func TestTopOnATerminal(t *testing.T) {
 	e.sees("modules by total time")
 	e.sees("  70.0%   98.0%  web               web")
 	e.press("\t")
-	e.sees("2 processes by total time")
+	e.sees("processes by total time, 2")
 	e.sees("  98.0%   98.0%        10  web")
 
 	e.press("j\r")
@@ -124,7 +124,7 @@ func TestTopFilter(t *testing.T) {
 	e.press("\x7f")
 	e.sees("nothing matches") // capitals count if there is one
 	e.press("\x15copy")
-	e.sees("1 functions by self time")
+	e.sees("functions by self time, 1")
 	e.sees("copy_page")
 	e.misses("parse")
 	e.press("\r")

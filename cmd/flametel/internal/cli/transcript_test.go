@@ -24,10 +24,10 @@ func TestTranscripts(t *testing.T) {
 		signals         []syscall.Signal // once it records
 	}{
 		{name: "help", args: []string{"help"}},
-		{name: "help unknown", args: []string{"help", "recrod"}},
+		{name: "help unknown", args: []string{"help", "recordd"}},
 		{name: "version", args: []string{"version"}},
-		{name: "unknown command", args: []string{"recrod"}},
-		{name: "unknown flag", args: []string{"record", "--freqency", "99"}},
+		{name: "unknown command", args: []string{"recordd"}},
+		{name: "unknown flag", args: []string{"record", "--frequncy", "99"}},
 		{name: "several mistakes", args: []string{"record", "-F", "0", "-f", "png", "--merge", "all", "-o", ""}},
 		{name: "bad expression", args: []string{"record", "--include", "operator("}},
 		{name: "record", args: []string{"record", "-d", "0.1", "-o", "out.svg"}},

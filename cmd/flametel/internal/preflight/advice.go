@@ -40,9 +40,7 @@ func (r Refusal) String() string {
 // Self is the absolute path of this program, run its command line for a shell.
 func (h *Host) Advice(refused Refusal, self, run string) string {
 	rows := [][2]string{{"missing", h.missing()}, {"this host", h.Describe()}}
-	for _, r := range h.remedies(self, run) {
-		rows = append(rows, r)
-	}
+	rows = append(rows, h.remedies(self, run)...)
 	var b strings.Builder
 	b.WriteString("sampling is not permitted: " + refused.String())
 	for _, r := range rows {

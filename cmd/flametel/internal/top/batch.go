@@ -72,7 +72,7 @@ func (s *session) print(w io.Writer, t *table, more bool) error {
 		fmt.Fprintln(&b, clip(text, batchWidth))
 	}
 	for i := range t.rows[:min(s.Rows, len(t.rows))] {
-		fmt.Fprintln(&b, clip(s.view.rowText(t, &t.rows[i]), batchWidth))
+		fmt.Fprintln(&b, clip(s.view.rowText(t, &t.rows[i], batchWidth), batchWidth))
 	}
 	if len(t.rows) == 0 {
 		fmt.Fprintln(&b, s.view.emptyText(t))

@@ -64,8 +64,9 @@ func (v *view) lines(t *table, f facts, width, height int) []line {
 		{clip(v.choiceText(t), width), plain},
 		{clip(v.columns(), width), header},
 	}
+	names := max(width-displaywidth.String(v.beforeName()), minName)
 	for i := v.top; i < min(v.top+room, len(t.rows)); i++ {
-		l := line{clip(v.rowText(t, &t.rows[i]), width), plain}
+		l := line{clip(v.rowText(t, &t.rows[i], names), width), plain}
 		if i == v.selected {
 			l.style = chosen
 		}
@@ -96,7 +97,7 @@ func (t *table) facts(f facts) string {
 
 // choiceText says what is shown.
 func (v *view) choiceText(t *table) string {
-	parts := []string{fmt.Sprintf("%d %s by %s time", len(t.rows), levelNames[v.level], v.sort)}
+	parts := []string{fmt.Sprintf("%s by %s time, %d", levelNames[v.level], v.sort, len(t.rows))}
 	if v.zoom != nil {
 		name := "process " + terminal.Clip(v.zoom.process, processWidth)
 		if v.zoom.pid != 0 {
@@ -130,7 +131,11 @@ func (v *view) columns() string {
 	return text + pad("PROCESS", processWidth, false) + "  " + pad("KIND", kindWidth, false) + "  " + pad("MODULE", moduleWidth, false) + "  FUNCTION"
 }
 
-func (v *view) rowText(t *table, r *row) string {
+// beforeName is as long as what stands before the name of a function.
+func (v *view) beforeName() string { return strings.TrimSuffix(v.columns(), "FUNCTION") }
+
+// rowText is a line of the table; names is the room for that of a function.
+func (v *view) rowText(t *table, r *row, names int) string {
 	text := pad(percent(r.self, t.samples), percentWidth, true) + " " + pad(percent(r.total, t.samples), percentWidth, true) + "  "
 	switch v.level {
 	case processes:
@@ -139,7 +144,23 @@ func (v *view) rowText(t *table, r *row) string {
 		return text + pad(escape(r.process), processWidth, false) + "  " + escape(r.module)
 	}
 	return text + pad(escape(r.process), processWidth, false) + "  " + pad(r.kind.String(), kindWidth, false) + "  " +
-		pad(escape(r.module), moduleWidth, false) + "  " + escape(r.name)
+		pad(escape(r.module), moduleWidth, false) + "  " + shorten(escape(r.name), names)
+}
+
+// minName is the least room for the name of a function.
+const minName = 20
+
+// shorten leaves out what says least of a name that is too long: the path of a
+// Go package, as in github.com/flametel/flametel/exporter/svg.Write.
+func shorten(name string, width int) string {
+	if displaywidth.String(name) <= width {
+		return name
+	}
+	end := strings.IndexAny(name, "([ ")
+	if end < 0 {
+		end = len(name)
+	}
+	return name[strings.LastIndexByte(name[:end], '/')+1:]
 }
 
 // maxName is more than any terminal shows of a name; longer ones are cut before

@@ -196,3 +196,12 @@ func TestFilterOfTheCommandLineCanBeEdited(t *testing.T) {
 	v.press("esc", &table{})
 	assert.Nil(t, v.filter)
 }
+
+func TestLongNamesKeepTheFunction(t *testing.T) {
+	t.Parallel()
+	const long = "github.com/flametel/flametel/exporter/callgraph.(*Graph).Totals"
+	assert.Equal(t, long, shorten(long, 100))
+	assert.Equal(t, "callgraph.(*Graph).Totals", shorten(long, 30))
+	assert.Equal(t, "std::vector<a/b>::f", shorten("std::vector<a/b>::f", 100))
+	assert.Equal(t, "x (/srv/app.js:1)", shorten("x (/srv/app.js:1)", 3), "no path of a package")
+}
