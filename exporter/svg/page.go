@@ -86,5 +86,5 @@ func (d *drawing) foot() {
 		text += fmt.Sprintf(" %s frames beyond level %d are not drawn.", grouped(int64(n)), maxRows)
 	}
 	d.printf(`<text data-ft="foot" x="%d" y="%d" fill="%s">%s</text>`+"\n",
-		pad, d.top()+d.framesHeight()+22, inkFaint, strings.TrimSpace(text))
+		pad, d.top()+d.framesHeight()+22, inkFaint, escape(strings.TrimSpace(text)))
 }
