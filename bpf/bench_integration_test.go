@@ -68,7 +68,7 @@ func BenchmarkDrain(b *testing.B) {
 			}
 			for b.Loop() {
 				b.StopTimer()
-				current := s.drainer.generation
+				current := s.drainer.epoch & 1
 				_, err := s.objects.counts[current].BatchUpdate(keys, values, nil)
 				require.NoError(b, err)
 				_, err = s.objects.chunks[current].BatchUpdate(ids, chunks, nil)

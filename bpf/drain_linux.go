@@ -17,7 +17,7 @@ const batchSize = 1024
 // the next.
 type drainer struct {
 	objects    *objects
-	generation uint32
+	epoch      uint32 // what programs read as generation; its low bit is the half of the maps
 	began      time.Time       // when counting into the current generation began
 	before     [2][]ftStatsRow // counters of each generation when last drained, by CPU
 
@@ -29,6 +29,8 @@ type drainer struct {
 	// cut counts what is under way into a generation that is over; nil for
 	// kinds whose samples take no time. It calls use.
 	cut func(generation uint32) error
+	// more adds samples that a kind counts in a way of its own; nil for none.
+	more func(epoch uint32, dst []Sample) ([]Sample, error)
 	// kept are chunks of earlier drains that samples to come may refer to, and
 	// drains numbers the drains.
 	kept   map[uint64]*keptChunk
@@ -91,12 +93,12 @@ func (s *Sampler) Drain() ([]Sample, Stats, error) {
 
 // drain returns the counters, and what each CPU has taken since the start.
 func (d *drainer) drain() (Stats, []uint64, error) {
-	old := d.generation
+	old := d.epoch & 1
 	stats := Stats{From: d.began}
-	if err := d.objects.generation.Set(1 - old); err != nil {
+	if err := d.objects.generation.Set(d.epoch + 1); err != nil {
 		return stats, nil, fmt.Errorf("flip the generation: %w", err)
 	}
-	d.generation = 1 - old
+	d.epoch++
 	waitForPrograms()
 	stats.To = time.Now()
 	d.began = stats.To
@@ -124,6 +126,11 @@ func (d *drainer) drain() (Stats, []uint64, error) {
 	nCounts, err := d.takeCounts(d.objects.counts[old])
 	if err != nil {
 		return stats, nil, err
+	}
+	if d.more != nil {
+		if d.samples, err = d.more(d.epoch-1, d.samples); err != nil {
+			return stats, nil, err
+		}
 	}
 	stats.StacksUsed = float64(nChunks) / float64(d.objects.chunks[old].MaxEntries())
 	stats.CountsUsed = float64(nCounts) / float64(d.objects.counts[old].MaxEntries())

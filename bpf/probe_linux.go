@@ -18,7 +18,9 @@ type Probe struct {
 	events int
 	// cut names the iterator that counts what is not over at a drain, if any.
 	cut string
-	// options add settings that depend on the kernel's types.
+	// more reads what a kind counts in a way of its own.
+	more func(t *Tracer, epoch uint32, dst []Sample) ([]Sample, error)
+	// adapt adds settings that depend on the kernel's types.
 	adapt func(spec *ebpf.CollectionSpec, kernel *btf.Spec) error
 }
 

@@ -16,6 +16,7 @@ const (
 	Compat                                  // 32-bit code on a 64-bit kernel
 	InExec                                  // during an exec, so without a user stack
 	Selected                                // stands for others that were not looked at
+	Total                                   // all observations together, without their stacks
 )
 
 // endShift is FT_END_SHIFT of sample.h.

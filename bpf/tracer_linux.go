@@ -23,6 +23,7 @@ type Tracer struct {
 	cutter    *link.Iter // nil for kinds whose events take no time
 	drainer   drainer
 	stoppedAt time.Time // zero before
+	session   uint32    // tells calls that began before a Detach
 
 	misses       map[string]uint64 // by program: runs left out up to the last drain
 	childrenLost uint64            // up to the last drain
@@ -60,6 +61,9 @@ func NewTracer(p *Probe, opts Options) (_ *Tracer, err error) {
 		}
 		t.drainer.cut = t.cut
 	}
+	if p.more != nil {
+		t.drainer.more = func(epoch uint32, dst []Sample) ([]Sample, error) { return p.more(t, epoch, dst) }
+	}
 	if err := t.Attach(); err != nil {
 		return nil, err
 	}
@@ -80,6 +84,12 @@ func (t *Tracer) Attach() error {
 	defer t.mu.Unlock()
 	if t.closed || !t.stoppedAt.IsZero() || len(t.links) > 0 {
 		return nil
+	}
+	if v := t.objects.programs.Variables[syscallsVarSession]; v != nil {
+		t.session++
+		if err := v.Set(t.session); err != nil {
+			return fmt.Errorf("begin a session: %w", err)
+		}
 	}
 	for _, h := range t.probe.hooks {
 		program := t.objects.programs.Programs[h.program]

@@ -13,7 +13,7 @@
 
 #include "sample.h"
 
-/* Written by user space only: 0 or 1. */
+/* Written by user space only, which counts up; the lowest bit is what matters. */
 volatile u32 generation;
 
 /*

@@ -42,6 +42,7 @@ _Static_assert(sizeof(struct ft_chunk) == 272, "ft_chunk is part of the ABI to G
 #define FT_COMPAT_TASK (1 << 3) /* 32-bit code */
 #define FT_IN_EXEC (1 << 4) /* during an exec: there is no user stack */
 #define FT_SELECTED (1 << 5) /* stands for others that were not looked at */
+#define FT_TOTAL (1 << 6) /* all observations together, without their stacks */
 #define FT_END_SHIFT 8 /* how the user stack ends, FT_END_*, in 8 bits */
 
 /* Why a walk ended, in the numbers of unwind.End. The first two are complete. */
