@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
 	"time"
@@ -19,9 +20,9 @@ const warmUp = 5 * time.Second
 // agent measures what the products use while they profile the whole host.
 func agent(ctx context.Context, s settings) error {
 	rows := [][]string{{"host", "tool", "CPU seconds", "over", "% of a CPU", "resident mean / peak MiB", "start and first 5 s, CPU seconds"}}
-	for _, busy := range []bool{false, true} {
+	for _, host := range []string{hostIdle, hostBusy, hostBirths} {
 		for _, t := range []tool{flametelRecord, otelcol} {
-			row, err := agentRow(ctx, s, t, busy)
+			row, err := agentRow(ctx, s, t, host)
 			if err != nil {
 				return err
 			}
@@ -31,19 +32,28 @@ func agent(ctx context.Context, s settings) error {
 	return measure.Table(s.out, rows)
 }
 
-func agentRow(ctx context.Context, s settings, t tool, busy bool) ([]string, error) {
+// What the host does meanwhile.
+const (
+	hostIdle   = "idle"
+	hostBusy   = "busy"
+	hostBirths = "50 births/s"
+)
+
+func agentRow(ctx context.Context, s settings, t tool, host string) ([]string, error) {
 	dir, err := os.MkdirTemp(s.dir, "agent")
 	if err != nil {
 		return nil, err
 	}
 	var load measure.Group
 	defer load.Stop()
-	host := "idle"
-	if busy {
-		host = "busy"
+	switch host {
+	case hostBusy:
 		if err := occupy(&load, dir); err != nil {
 			return nil, err
 		}
+	case hostBirths:
+		births := bear(50)
+		defer births()
 	}
 
 	r, err := t.start(dir)
@@ -78,6 +88,29 @@ func agentRow(ctx context.Context, s settings, t tool, busy bool) ([]string, err
 }
 
 func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
+
+// bear starts short-lived processes, so many a second, until the function that
+// it returns is called.
+func bear(perSecond int) (stop func()) {
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(time.Second / time.Duration(perSecond))
+		defer tick.Stop()
+		for {
+			select {
+			case <-end:
+				return
+			case <-tick.C:
+				_ = exec.Command("ls", "/").Run() // what it finds is of no interest
+			}
+		}
+	}()
+	return func() {
+		close(end)
+		<-ended
+	}
+}
 
 // occupy keeps every CPU busy with compiled code, an interpreter, a JIT and
 // system calls.

@@ -3,8 +3,8 @@
 package unwindtable
 
 import (
-	"os"
-	"strconv"
+	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -70,37 +70,84 @@ func settled(m *Manager, began time.Time) time.Duration {
 	return changed.Sub(began)
 }
 
-func pids(tb testing.TB) (list []uint32) {
+// libraries returns different shared libraries of this host, by inode.
+func libraries(tb testing.TB, count int) (names []string) {
 	tb.Helper()
-	names, err := os.ReadDir("/proc")
+	all, err := filepath.Glob("/usr/lib/x86_64-linux-gnu/*.so.*")
 	require.NoError(tb, err)
-	for _, n := range names {
-		if pid, err := strconv.ParseUint(n.Name(), 10, 32); err == nil {
-			list = append(list, uint32(pid))
+	seen := map[uint64]bool{}
+	for _, name := range all {
+		var st unix.Stat_t
+		if unix.Stat(name, &st) != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || seen[st.Ino] || len(names) == count {
+			continue
 		}
+		seen[st.Ino] = true
+		names = append(names, name)
 	}
-	return list
+	require.Len(tb, names, count)
+	return names
 }
 
-// BenchmarkLoad loads the tables of all processes of this host.
+// mappers starts processes that map some libraries each, all of them together
+// every library.
+func mappers(b *testing.B, count int, libraries []string) (pids []uint32) {
+	b.Helper()
+	program := filepath.Join(b.TempDir(), "mapper")
+	msg, err := exec.Command("gcc", "-O2", "-o", program, "testdata/mapper.c").CombinedOutput()
+	require.NoError(b, err, "%s", msg)
+	const each = 40
+	for i := range count {
+		var args []string
+		for j := range each {
+			args = append(args, libraries[(i*7+j)%len(libraries)])
+		}
+		cmd := exec.Command(program, args...)
+		out, err := cmd.StdoutPipe()
+		require.NoError(b, err)
+		require.NoError(b, cmd.Start())
+		b.Cleanup(func() {
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+		})
+		_, err = out.Read(make([]byte, 1))
+		require.NoError(b, err)
+		pids = append(pids, uint32(cmd.Process.Pid))
+	}
+	return pids
+}
+
+// BenchmarkLoad loads the tables of 300 processes that map 150 libraries, 40
+// each.
 func BenchmarkLoad(b *testing.B) {
+	pids := mappers(b, 300, libraries(b, 150))
 	var stats Stats
-	var published time.Duration
+	var took, used time.Duration
 	for b.Loop() {
 		b.StopTimer()
 		m, _ := real(b, 1<<22, 1<<17)
 		run(b, m)
+		before := cpuTime(b)
 		b.StartTimer()
 		began := time.Now()
-		for _, pid := range pids(b) {
+		for _, pid := range pids {
 			m.ask(bpf.SpaceRequest{PID: pid})
 		}
-		published = settled(m, began)
+		took = settled(m, began)
+		used = cpuTime(b) - before
 		stats = m.Stats()
 	}
-	b.ReportMetric(float64(published.Milliseconds()), "ms/all")
-	b.ReportMetric(float64(stats.Processes), "processes")
+	require.Equal(b, len(pids), stats.Processes)
+	b.ReportMetric(float64(took.Milliseconds()), "ms/all")
+	b.ReportMetric(float64(used.Milliseconds()), "cpu-ms/all")
 	b.ReportMetric(float64(stats.Files), "files")
+	b.ReportMetric(float64(stats.Refused), "refused")
 	b.ReportMetric(float64(stats.Rows*8)/(1<<20), "MiB-rows")
 	b.ReportMetric(float64(stats.Mappings*32)/(1<<20), "MiB-mappings")
+	b.ReportMetric(0, "ns/op")
+}
+
+func cpuTime(b *testing.B) time.Duration {
+	var u unix.Rusage
+	require.NoError(b, unix.Getrusage(unix.RUSAGE_SELF, &u))
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

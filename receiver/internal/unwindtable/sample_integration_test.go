@@ -97,7 +97,26 @@ func BenchmarkSample(b *testing.B) {
 		program := deep(b, bm.first, bm.second)
 		for _, frames := range []int{11, 36, 66, 116} {
 			b.Run(fmt.Sprintf("%s/frames=%d", bm.name, frames), func(b *testing.B) {
-				sampleCost(b, program, frames, bm.tables)
+				sampleCost(b, []string{program, strconv.Itoa(frames - outer)}, 999, bm.tables)
+			})
+		}
+	}
+}
+
+// BenchmarkPrograms is the same for interpreters without frame pointers, at the
+// usual and at a high rate.
+func BenchmarkPrograms(b *testing.B) {
+	const workloads = "../../../examples/workloads/"
+	for _, bm := range []struct {
+		name string
+		args []string
+	}{
+		{"python3", []string{"python3", workloads + "python_busy.py", "60"}},
+		{"node", []string{"node", workloads + "node_busy.js", "60"}},
+	} {
+		for _, hertz := range []int{99, 999} {
+			b.Run(fmt.Sprintf("%s/Hz=%d", bm.name, hertz), func(b *testing.B) {
+				sampleCost(b, bm.args, hertz, true)
 			})
 		}
 	}
@@ -107,12 +126,12 @@ func BenchmarkSample(b *testing.B) {
 // _start, and the innermost call.
 const outer = 5
 
-func sampleCost(b *testing.B, program string, frames int, withTables bool) {
+func sampleCost(b *testing.B, program []string, hertz int, withTables bool) {
 	stats, err := ebpf.EnableStats(uint32(unix.BPF_STATS_RUN_TIME))
 	require.NoError(b, err)
 	defer stats.Close()
 	// The program has the CPU to itself but for what the kernel leaves to others.
-	cmd := exec.Command("chrt", "-f", "10", "taskset", "-c", "1", program, strconv.Itoa(frames-outer))
+	cmd := exec.Command("chrt", append([]string{"-f", "10", "taskset", "-c", "1"}, program...)...)
 	require.NoError(b, cmd.Start())
 	defer func() {
 		_ = cmd.Process.Kill()
@@ -120,11 +139,11 @@ func sampleCost(b *testing.B, program string, frames int, withTables bool) {
 	}()
 	time.Sleep(200 * time.Millisecond)
 	opts := bpf.Options{
-		Frequency: 999, DrainInterval: time.Second, FilterTargets: true,
+		Frequency: hertz, DrainInterval: time.Second, FilterTargets: true,
 		OnlineCPUs: func() ([]int, error) { return []int{1}, nil },
 	}
 	if withTables {
-		m, tables := real(b, 1<<18, 1<<12)
+		m, tables := real(b, 1<<20, 1<<12)
 		run(b, m)
 		listening := make(chan struct{})
 		go func() {
@@ -144,13 +163,13 @@ func sampleCost(b *testing.B, program string, frames int, withTables bool) {
 	p := profileProgram(b, before)
 	defer p.Close()
 	require.NoError(b, s.SetTarget(target(b, cmd.Process.Pid), true))
-	time.Sleep(300 * time.Millisecond) // tables, caches
+	time.Sleep(time.Second) // tables, caches
 	_, _, err = s.Drain()
 	require.NoError(b, err)
 	start, err := p.Stats()
 	require.NoError(b, err)
 	var kept, complete, taken, depth uint64
-	for kept < uint64(max(b.N, 1000)) {
+	for kept < uint64(max(b.N, hertz)) {
 		time.Sleep(200 * time.Millisecond)
 		samples, st, err := s.Drain()
 		require.NoError(b, err)
