@@ -32,6 +32,8 @@ Output:
                                         (default profile-NAME-DATE-TIME.svg, which replaces nothing)
   -f, --format FORMAT         svg, folded, pprof or speedscope      (default by FILE's extension:
                               .svg .folded .txt .pb.gz .pprof .speedscope.json; folded for -)
+      --diff BASE             compare with this profile, in a second file, NAME.diff.svg
+      --max-size MIB          limit of an SVG, which merges what is smallest; 0: none    (default 8)
       --json                  the summary as a line of JSON on standard output
       --open                  open the flame graph in a browser
       --dry-run               try whether it works, say what is missing, and exit

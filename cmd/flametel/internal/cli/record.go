@@ -18,6 +18,7 @@ func newRecord(s *record.Settings, code *int) *cobra.Command {
 		Layout:        record.DefaultLayout,
 		Demangle:      record.DefaultDemangle,
 		Merge:         record.DefaultMerge,
+		MaxMiB:        record.DefaultMaxMiB,
 	}
 	var mode recordMode
 	cmd := &cobra.Command{
@@ -77,6 +78,8 @@ func recordFlags(flags *pflag.FlagSet, opts *record.Options, mode *recordMode) {
 	flags.StringVar(&opts.Title, "title", "", "")
 	flags.StringVar(&opts.Layout, "layout", opts.Layout, "")
 	flags.BoolVar(&opts.NoAnnotations, "no-annotations", false, "")
+	flags.Var(integer{&opts.MaxMiB}, "max-size", "")
+	flags.StringVar(&opts.Baseline, "diff", "", "")
 	flags.BoolVar(&opts.JSON, "json", false, "")
 	flags.BoolVar(&opts.Open, "open", false, "")
 	flags.BoolVar(&mode.dryRun, "dry-run", false, "")

@@ -18,6 +18,7 @@ func newTop(s *record.Settings, code *int) *cobra.Command {
 			Layout:        record.DefaultLayout,
 			Demangle:      record.DefaultDemangle,
 			Merge:         record.DefaultMerge,
+			MaxMiB:        record.DefaultMaxMiB,
 		},
 		Interval: top.DefaultInterval,
 		Sort:     top.Sorts()[0],

@@ -261,3 +261,22 @@ func TestKilledRecordingLeavesNoHalfFile(t *testing.T) {
 		})
 	}
 }
+
+func TestComparisonIsASecondFile(t *testing.T) {
+	t.Parallel()
+	p := flametel(t, "samples", "record", "-d", "0.1", "-o", "-", "-o", "out.svg", "-o", "out.pb.gz", "--diff", "base.folded")
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "base.folded"), []byte("web;main;parse 10\nweb;main;send 90\n"), 0o600))
+	require.Zero(t, p.run(), "%s", p.stderr.String())
+	assert.Equal(t, []string{"base.folded", "out.diff.svg", "out.pb.gz", "out.svg"}, p.files())
+	assert.Regexp(t, `(?m)^wrote standard output, out.svg \(\S+ kB\), out.diff.svg \(\S+ kB\), out.pb.gz `, p.stderr.String())
+	assert.Contains(t, p.file("out.diff.svg"), "base.folded")
+
+	missing := flametel(t, "samples", "record", "-d", "0.1", "-o", "out.svg", "--diff", "missing.svg")
+	missing.run()
+	missing.assertEnd(1, "flametel: --diff missing.svg: no such file or directory\n")
+	noProfile := flametel(t, "samples", "record", "-d", "0.1", "-o", "out.svg", "--diff", "base.svg")
+	require.NoError(t, os.WriteFile(filepath.Join(noProfile.Dir, "base.svg"), []byte("<svg/>"), 0o600))
+	assert.Equal(t, 1, noProfile.run())
+	assert.Contains(t, noProfile.stderr.String(), "base.svg")
+	assert.Equal(t, []string{"base.svg"}, noProfile.files())
+}

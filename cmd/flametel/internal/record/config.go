@@ -81,6 +81,10 @@ func (o *Options) exporterConfig(f xexporter.Factory, out *output) *exporter.Con
 	cfg.MaxFiles = 0 // nothing of the user's is ever removed
 	cfg.Title = o.Title
 	cfg.Layout = o.Layout
+	cfg.MaxSizeMiB = o.MaxMiB
+	if out.twin != "" {
+		cfg.Baseline = o.Baseline
+	}
 	cfg.Annotations = !o.NoAnnotations
 	cfg.Include, cfg.Exclude, cfg.Frames = o.Include, o.Exclude, string(o.frames())
 	cfg.Merge = o.Merge

@@ -126,14 +126,10 @@ func (r *recording) report(code int) *Report {
 	}
 	for i := range r.outputs {
 		o := &r.outputs[i]
-		out := Output{Path: strings.ToValidUTF8(o.path, "\ufffd"), Format: o.kind()}
-		if st, err := os.Stat(o.path); err == nil && st.Mode().IsRegular() && o.path != stdoutPath {
-			out.Bytes = st.Size()
+		rep.Outputs = append(rep.Outputs, reported(o.path, o.kind()))
+		if files := o.files(); len(files) > 1 {
+			rep.Outputs = append(rep.Outputs, reported(files[1], "svg"))
 		}
-		if abs, err := filepath.Abs(o.path); err == nil && o.path != stdoutPath {
-			out.Path = strings.ToValidUTF8(abs, "\ufffd")
-		}
-		rep.Outputs = append(rep.Outputs, out)
 	}
 	for _, p := range r.phases {
 		rep.Phases = append(rep.Phases, Seconds{p.what, p.took.Round(time.Microsecond).Seconds()})
@@ -159,6 +155,22 @@ func (r *recording) report(code int) *Report {
 		}
 	}
 	return rep
+}
+
+// reported describes a file.
+func reported(path, format string) Output {
+	out := Output{Path: path, Format: format}
+	if path == stdoutPath {
+		return out
+	}
+	if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
+		out.Bytes = st.Size()
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		out.Path = abs
+	}
+	out.Path = strings.ToValidUTF8(out.Path, "\ufffd")
+	return out
 }
 
 // valid8 makes strings valid UTF-8, as JSON has to be.

@@ -20,9 +20,10 @@ func (r *recording) open() {
 		r.Messages.Printf("flametel: warning: --open: there is no file to show")
 		return
 	}
-	path, err := filepath.Abs(r.outputs[at].path)
+	files := r.outputs[at].files()
+	path, err := filepath.Abs(files[len(files)-1]) // the comparison, if there is one
 	if err != nil {
-		path = r.outputs[at].path
+		path = files[len(files)-1]
 	}
 	name := r.Getenv("BROWSER")
 	switch {
@@ -66,8 +67,10 @@ func (r *recording) giveOutputs() {
 		if o.path == stdoutPath || isDevice(o.path) {
 			continue
 		}
-		if err := give(o.path, uid, gid); err != nil {
-			r.Messages.Printf("flametel: warning: %s stays root's: %s", terminal.Escape(o.path), terminal.Escape(err.Error()))
+		for _, path := range o.files() {
+			if err := give(path, uid, gid); err != nil {
+				r.Messages.Printf("flametel: warning: %s stays root's: %s", terminal.Escape(path), terminal.Escape(err.Error()))
+			}
 		}
 	}
 }

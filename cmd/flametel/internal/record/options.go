@@ -27,6 +27,7 @@ const (
 	minContainerID = 12
 	maxContainerID = 64
 	maxOutputs     = 16
+	maxMaxMiB      = 1024
 )
 
 // The defaults.
@@ -38,6 +39,8 @@ const (
 	DefaultLayout    = "icicle"
 	DefaultDemangle  = "simple"
 	DefaultMerge     = "process"
+	// DefaultMaxMiB is the limit on the size of an SVG.
+	DefaultMaxMiB = 8
 )
 
 // Options say what to record and where to write it.
@@ -63,6 +66,8 @@ type Options struct {
 	Title         string
 	Layout        string // of an SVG
 	NoAnnotations bool
+	MaxMiB        int    // of an SVG; 0: no limit
+	Baseline      string // profile to compare with
 
 	// What of the stacks is written, and how they are merged.
 	Include, Exclude     string // regular expressions
@@ -190,6 +195,15 @@ func (o *Options) validateOutputs() error {
 	if o.Layout != "flame" && o.Layout != "icicle" {
 		errs = append(errs, fmt.Errorf("--layout %q is not one of flame, icicle", o.Layout))
 	}
+	if o.MaxMiB < 0 || o.MaxMiB > maxMaxMiB {
+		errs = append(errs, fmt.Errorf("--max-size must be between 0 (no limit) and %d MiB, got %d", maxMaxMiB, o.MaxMiB))
+	}
+	if o.Baseline != "" && len(o.Outputs) > 0 && compared(o.Outputs) < 0 {
+		errs = append(errs, errors.New("--diff: give a file with --output, beside which the comparison is written"))
+	}
+	if strings.ContainsAny(o.Baseline, "{}") || o.Baseline == "previous" {
+		errs = append(errs, fmt.Errorf("--diff %q: give the file under another name", o.Baseline))
+	}
 	if len(o.Outputs) > maxOutputs {
 		errs = append(errs, fmt.Errorf("--output: at most %d are possible, got %d", maxOutputs, len(o.Outputs)))
 	}
@@ -201,6 +215,12 @@ func (o *Options) validateOutputs() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// compared is the index of the output beside which the comparison with a baseline
+// is written, -1 if there is none.
+func compared(paths []string) int {
+	return slices.IndexFunc(paths, func(path string) bool { return path != stdoutPath && !isDevice(path) })
 }
 
 func (o *Options) validateOutput(path string) error {

@@ -16,7 +16,7 @@ import (
 
 // valid are the options of the command line without flags.
 func valid() Options {
-	return Options{Frequency: DefaultFrequency, DrainInterval: DefaultDrain, Types: []string{DefaultType}, Layout: DefaultLayout, Demangle: DefaultDemangle, Merge: DefaultMerge}
+	return Options{Frequency: DefaultFrequency, DrainInterval: DefaultDrain, Types: []string{DefaultType}, Layout: DefaultLayout, Demangle: DefaultDemangle, Merge: DefaultMerge, MaxMiB: DefaultMaxMiB}
 }
 
 func newSettings(t *testing.T) *Settings {
@@ -57,6 +57,9 @@ func TestValidate(t *testing.T) {
 		{"include", func(o *Options) { o.Include = "a(" }, "--include \"a(\": error parsing regexp: missing closing ): `a(`"},
 		{"exclude", func(o *Options) { o.Exclude = "[z-a]" }, "--exclude \"[z-a]\": error parsing regexp: invalid character class range: `z-a`"},
 		{"kernel and user", func(o *Options) { o.KernelOnly, o.UserOnly = true, true }, "--kernel and --user exclude each other; without them both are recorded"},
+		{"max size", func(o *Options) { o.MaxMiB = -1 }, "--max-size must be between 0 (no limit) and 1024 MiB, got -1"},
+		{"diff without a file", func(o *Options) { o.Baseline, o.Outputs = "a.svg", []string{"-"} }, "--diff: give a file with --output, beside which the comparison is written"},
+		{"diff with braces", func(o *Options) { o.Baseline = "{host}.svg" }, `--diff "{host}.svg": give the file under another name`},
 		{"merge", func(o *Options) { o.Merge = "host" }, `--merge "host" is not one of process, thread, none`},
 		{"demangle", func(o *Options) { o.Demangle = "short" }, `--demangle "short" is not one of simple, full, none`},
 		{"quiet and verbose", func(o *Options) { o.Quiet, o.Verbose = true, true }, "--quiet and --verbose exclude each other"},

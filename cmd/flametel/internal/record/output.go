@@ -20,6 +20,9 @@ const stdoutPath = "-"
 type output struct {
 	path   string
 	format string // empty: by the extension
+	// twin is the file in which the profile is compared with a baseline, "" if it
+	// is not.
+	twin string
 	// reserved: we made an empty file under the name so that it stays ours.
 	reserved bool
 }
@@ -66,6 +69,19 @@ func (o *output) mismatch() string {
 	}
 	return ""
 }
+
+// twinOf is where the exporter compares a file with a baseline.
+func twinOf(path string) string {
+	for _, k := range knownFormats() {
+		if stem, found := strings.CutSuffix(path, k.extension); found {
+			return stem + twinExtension
+		}
+	}
+	return strings.TrimSuffix(path, filepath.Ext(path)) + twinExtension
+}
+
+// twinExtension is that of exporter.Config.Baseline.
+const twinExtension = ".diff.svg"
 
 // isDevice reports whether an output is written in place, not replaced.
 func isDevice(path string) bool {
@@ -206,8 +222,22 @@ func (o *output) name() string {
 	return terminal.Escape(o.path)
 }
 
-// written describes an output after the recording: its name and size.
+// files are the names under which the output is found.
+func (o *output) files() []string {
+	if o.twin != "" {
+		if _, err := os.Stat(o.twin); err == nil { // nothing may have come to compare
+			return []string{o.path, o.twin}
+		}
+	}
+	return []string{o.path}
+}
+
+// written describes an output after the recording: its name and size, and those
+// of the comparison beside it.
 func (o *output) written() string {
+	if files := o.files(); len(files) > 1 {
+		return (&output{path: files[0]}).written() + ", " + (&output{path: files[1]}).written()
+	}
 	if o.path == stdoutPath {
 		return "standard output"
 	}

@@ -96,6 +96,12 @@ func printExporter(text *bytes.Buffer, name string, cfg *exporter.Config) {
 			fmt.Fprintf(text, "    %s: %s\n", e.key, yamlString(e.value))
 		}
 	}
+	if cfg.MaxSizeMiB != DefaultMaxMiB {
+		fmt.Fprintf(text, "    max_size_mib: %d\n", cfg.MaxSizeMiB)
+	}
+	if cfg.Baseline != "" {
+		fmt.Fprintf(text, "    baseline: %s\n", yamlString(cfg.Baseline))
+	}
 	if cfg.Frames != string(choose.All) {
 		fmt.Fprintf(text, "    frames: %s\n", cfg.Frames)
 	}
@@ -110,8 +116,12 @@ func printExporter(text *bytes.Buffer, name string, cfg *exporter.Config) {
 // collectorOutputs are the outputs; instead of a default name, a template.
 func (o *Options) collectorOutputs() []output {
 	var outputs []output
-	for _, path := range o.Outputs {
-		outputs = append(outputs, output{path: path, format: o.Format})
+	for i, path := range o.Outputs {
+		out := output{path: path, format: o.Format}
+		if o.Baseline != "" && i == compared(o.Outputs) {
+			out.twin = twinOf(path)
+		}
+		outputs = append(outputs, out)
 	}
 	if len(outputs) > 0 {
 		return outputs
@@ -123,7 +133,11 @@ func (o *Options) collectorOutputs() []output {
 	} else if len(o.Command)+len(o.Cgroups)+len(o.Containers) > 0 {
 		what = o.what("")
 	}
-	return []output{{path: stem(what) + "-{start}" + extensions[format], format: o.Format}}
+	out := output{path: stem(what) + "-{start}" + extensions[format], format: o.Format}
+	if o.Baseline != "" {
+		out.twin = twinOf(out.path)
+	}
+	return []output{out}
 }
 
 // yamlString quotes a string for YAML, of which JSON is a part, in a collector's

@@ -38,6 +38,7 @@ func TestPrintConfig(t *testing.T) {
 	view := valid()
 	view.PIDs, view.Cgroups, view.Containers = []int{1}, []string{"/sys/fs/cgroup/a b.slice/", "x$y"}, []string{"0123456789abcdef"}
 	view.Include, view.Exclude, view.UserOnly, view.Idle = `^"a$`, `b\.c`, true, true
+	view.Baseline, view.MaxMiB, view.Outputs = "base $1.svg", 2, []string{"-", "a.svg"}
 	view.PerThread, view.NoInlines, view.Demangle = true, true, "full"
 	stdout := valid()
 	stdout.Outputs, stdout.Format = []string{"-"}, "speedscope"

@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -74,14 +75,34 @@ func (r *recording) prepare() (err error) {
 		}
 		r.outputs = append(r.outputs, out)
 	}
-	if len(r.outputs) > 0 {
-		return nil
-	}
-	out, err := reserve(r.what(r.process), r.Now(), r.Format)
-	if err == nil {
+	if len(r.outputs) == 0 {
+		out, err := reserve(r.what(r.process), r.Now(), r.Format)
+		if err != nil {
+			return err
+		}
 		r.outputs = []output{out}
 	}
-	return err
+	return r.prepareBaseline()
+}
+
+// prepareBaseline chooses the output that is compared with a baseline.
+func (r *recording) prepareBaseline() error {
+	if r.Baseline == "" {
+		return nil
+	}
+	if st, err := os.Stat(r.Baseline); err != nil {
+		return fmt.Errorf("--diff %s: %w", r.Baseline, cause(err))
+	} else if st.IsDir() {
+		return fmt.Errorf("--diff %s: is a folder; give a profile", r.Baseline)
+	}
+	paths := make([]string, len(r.outputs))
+	for i := range r.outputs {
+		paths[i] = r.outputs[i].path
+	}
+	if at := compared(paths); at >= 0 {
+		r.outputs[at].twin = twinOf(r.outputs[at].path)
+	}
+	return nil
 }
 
 func (r *recording) releaseOutputs() {
