@@ -22,6 +22,7 @@ import (
 	"github.com/google/pprof/profile"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/flametel/flametel/internal/workloads"
 )
@@ -200,27 +201,48 @@ func TestSleepingProcessHasNoSamples(t *testing.T) {
 	assert.Contains(t, p.file("out.svg"), "none of the processes asked for")
 }
 
-func TestWithoutPrivileges(t *testing.T) {
-	t.Parallel()
-	const nobody = 65534
+// nobody is the user ID of a user without any rights.
+const nobody = 65534
+
+// asNobody makes it a program that nobody can run, in a folder of nobody's.
+func (p *program) asNobody() {
+	p.t.Helper()
 	// Others can reach neither the test program nor the folders of a test.
 	dir, err := os.MkdirTemp("", "flametel-nobody-")
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	require.NoError(t, os.Chown(dir, nobody, nobody))
-	p := flametel(t, realReceiver, "record", "-d", "1")
+	require.NoError(p.t, err)
+	p.t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(p.t, os.Chown(dir, nobody, nobody))
 	p.Dir, p.Path = dir, filepath.Join(dir, "flametel")
 	self, err := os.ReadFile("/proc/self/exe")
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(p.Path, self, 0o755))
-	require.NoError(t, os.Chown(p.Path, nobody, nobody))
+	require.NoError(p.t, err)
+	require.NoError(p.t, os.WriteFile(p.Path, self, 0o755))
+	require.NoError(p.t, os.Chown(p.Path, nobody, nobody))
 	p.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+}
 
-	assert.Equal(t, 4, p.run())
-	assert.Regexp(t, `^flametel: sampling is not permitted: the kernel refused bpf\(BPF_PROG_LOAD\).*: operation not permitted \(EPERM\)
-  missing     CAP_BPF, CAP_PERFMON; to name all functions also CAP_SYS_PTRACE, .* \(held: none\)
+func TestWithoutPrivileges(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		held []uintptr
+		text string
+	}{
+		"none":         {nil, `CAP_BPF, CAP_PERFMON; to name all functions also CAP_SYS_PTRACE, .* \(held: none\)`},
+		"only CAP_BPF": {[]uintptr{unix.CAP_BPF}, `CAP_PERFMON; to name all functions also CAP_SYS_PTRACE, .* \(held: CAP_BPF\)`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, args := range [][]string{{"record", "-d", "1"}, {"record", "--dry-run"}, {"top", "--once"}} {
+				p := flametel(t, realReceiver, args...)
+				p.asNobody()
+				p.SysProcAttr.AmbientCaps = test.held
+				assert.Equal(t, 4, p.run(), "%s", p.stderr.String())
+				assert.Regexp(t, `^flametel: sampling is not permitted: the kernel refused bpf\(BPF_PROG_LOAD\).*: operation not permitted \(EPERM\)
+  missing     `+test.text+`
   this host   Linux `, p.stderr.String())
-	assert.Equal(t, []string{"flametel"}, p.files(), "no file under the default name")
+				assert.Equal(t, []string{"flametel"}, p.files(), "no file under the default name")
+			}
+		})
+	}
 }
 
 // What --print-config prints is a configuration that our collector takes.
@@ -264,4 +286,29 @@ func TestPIDNamespaceIsWarnedOf(t *testing.T) {
 	p.Path = must(exec.LookPath("unshare"))
 	require.Zero(t, p.run(), "%s", p.stderr.String())
 	assert.Contains(t, p.stderr.String(), "warning: this is a PID namespace of its own")
+}
+
+// hidden runs a shell command in a mount namespace of its own.
+func (p *program) hidden(mounts string) {
+	p.t.Helper()
+	p.Args = append([]string{"unshare", "--mount", "sh", "-c", mounts + ` && exec "$0" "$@"`, p.Path}, p.Args[1:]...)
+	p.Path = must(exec.LookPath("unshare"))
+}
+
+func TestMissingTypeInformationIsNamed(t *testing.T) {
+	t.Parallel()
+	p := flametel(t, realReceiver, "record", "-d", "1", "-o", "out.svg")
+	p.hidden("mount -t tmpfs none /sys/kernel/btf")
+	assert.Equal(t, 1, p.run())
+	assert.Contains(t, p.stderr.String(), "flametel: this kernel does not describe its types: /sys/kernel/btf/vmlinux is missing; use a kernel that was built with CONFIG_DEBUG_INFO_BTF=y")
+	assert.Empty(t, p.files())
+}
+
+// Tracing files that are not mounted are not needed.
+func TestRecordWithoutTracefs(t *testing.T) {
+	t.Parallel()
+	p := flametel(t, realReceiver, "record", "-q", "-o", "out.svg", "--", "true")
+	p.hidden("mount -t tmpfs none /sys/kernel/tracing && mount -t tmpfs none /sys/kernel/debug")
+	assert.Zero(t, p.run(), "%s", p.stderr.String())
+	assert.Empty(t, p.stderr.String())
 }

@@ -68,7 +68,7 @@ func (s *Settings) StartFailed(err error) (int, error) {
 	if profiler.IsPrivilegeError(err) {
 		return CodePrivileges, s.privilegeText(err)
 	}
-	return CodeFailure, err
+	return CodeFailure, s.explain(err)
 }
 
 // Save writes messages as a flame graph into a new file in the present folder,

@@ -142,7 +142,7 @@ func (r *recording) trial(ctx context.Context, p *preflightReport) (err error) {
 	before := attached()
 	begin := time.Now()
 	if err := r.pipeline.start(ctx); err != nil {
-		return err
+		return r.explain(err)
 	}
 	took := time.Since(begin)
 	list := attached().since(before)

@@ -2,11 +2,13 @@ package record
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 
 	"github.com/flametel/flametel/cmd/flametel/internal/preflight"
 	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
+	"github.com/flametel/flametel/receiver"
 )
 
 // privilegeText is what the user sees without the privileges to sample: what was
@@ -26,6 +28,17 @@ func (s *Settings) privilegeText(err error) error {
 	}
 	quote := func(argv []string) string { return terminal.Escape(shellQuote(argv)) }
 	return &Refused{strings.Split(host.Advice(refusal, quote([]string{self}), quote(args)), "\n")}
+}
+
+// explain adds to an error at the start what the host lacks, if that is why.
+func (s *Settings) explain(err error) error {
+	if err == nil || receiver.IsPrivilegeError(err) {
+		return err
+	}
+	if host := preflight.Inspect("/", s.Getenv); !host.BTF {
+		return fmt.Errorf("this kernel does not describe its types: /sys/kernel/btf/vmlinux is missing; use a kernel that was built with CONFIG_DEBUG_INFO_BTF=y (%w)", err)
+	}
+	return err
 }
 
 // WarnOfNamespace says so if process IDs are not the host's: other processes then

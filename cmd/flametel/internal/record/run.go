@@ -126,7 +126,7 @@ func (r *recording) start(ctx context.Context) (err error) {
 	}
 	err = r.during("starting to sample", func() error { return r.pipeline.start(ctx) })
 	if err != nil {
-		return err
+		return r.explain(err)
 	}
 	r.began = time.Now()
 	r.announce()
