@@ -219,6 +219,7 @@ func TestDeepStackThroughEveryFormat(t *testing.T) {
 func TestShuffledInputGivesTheSameBytes(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(foldedText(t, stackgen.New(200, 3).Graph())), "\n")
 	want := map[string][]byte{}
+	base := stackgen.New(200, 4).Graph()
 	for run := range uint64(20) {
 		rng := rand.New(rand.NewPCG(run, 0))
 		rng.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
@@ -230,6 +231,12 @@ func TestShuffledInputGivesTheSameBytes(t *testing.T) {
 			}
 			require.True(t, bytes.Equal(want[name], got), "%s differs", name)
 		}
+		var diff bytes.Buffer
+		require.NoError(t, svg.WriteComparison(&diff, callgraph.Compare(base, g, callgraph.CompareOptions{}), svg.Options{}))
+		if run == 0 {
+			want["diff"] = diff.Bytes()
+		}
+		require.True(t, bytes.Equal(want["diff"], diff.Bytes()), "the comparison differs")
 	}
 }
 

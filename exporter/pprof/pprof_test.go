@@ -2,6 +2,7 @@ package pprof_test
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,6 +17,8 @@ import (
 	"github.com/flametel/flametel/exporter/internal/stackgen"
 	"github.com/flametel/flametel/exporter/pprof"
 )
+
+var update = flag.Bool("update", false, "write the golden files")
 
 // written is a profile as another program reads it.
 func written(t testing.TB, opts pprof.Options, graphs ...*callgraph.Graph) *profile.Profile {
@@ -201,4 +204,20 @@ func BenchmarkWrite(b *testing.B) {
 			b.ReportMetric(float64(out.Len())/1e6, "MB")
 		})
 	}
+}
+
+func TestGolden(t *testing.T) {
+	other := detailed()
+	other.SampleType = callgraph.ValueType{Type: "off_cpu", Unit: "nanoseconds"}
+	p := written(t, pprof.Options{Comments: []string{"made by a test"}}, detailed(), other)
+	p.TimeNanos = 0 // would be printed in local time
+	got := p.String()
+	path := filepath.Join("testdata", "detailed.txt")
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(got), 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err, "go test -update makes it")
+	assert.Equal(t, string(want), got)
 }
