@@ -71,6 +71,7 @@ func Compile(f *elffile.File, r io.ReaderAt, o Options) (*Table, error) {
 	}
 	b.addLinkage(f)
 	b.addTrampolines(f, r)
+	b.addStarts(f, r)
 	t := b.table()
 	if goTable != nil {
 		t.GoStart, t.GoLimit = goTable.Text()

@@ -369,3 +369,50 @@ rows 2: stack pointer
 0x400140 none: follow the frame pointer
 `, out.String())
 }
+
+// TestStartsWithoutDescription finds where musl calls main and the functions of
+// threads, which is where stacks end.
+func TestStartsWithoutDescription(t *testing.T) {
+	t.Parallel()
+	dir := build(t, map[string]string{"a.c": `
+#include <pthread.h>
+static void *f(void *p) { return p; }
+int main(void) { pthread_t t; return pthread_create(&t, 0, f, 0); }
+`}, words("musl-gcc", "-static", "-o", "a", "a.c"))
+	for _, name := range []string{"libc_start_main_stage2", "start"} {
+		assert.Equal(t, []string{Row{}.String(), "end: no caller", Row{}.String()}, rulesOf(t, filepath.Join(dir, "a"), name), name)
+	}
+	table, _ := compileFile(t, "/usr/lib/x86_64-linux-musl/libc.so")
+	ends := 0
+	for _, r := range table.Rows {
+		if r.Kind == KindEnd {
+			ends++
+		}
+	}
+	assert.Equal(t, 3, ends, "with the entry point")
+}
+
+func TestPassesResult(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		m      machine
+		code   string
+		size   int
+		target uint64
+	}{
+		"call *%rbx; mov %eax,%edi; call":   {amd64, "\xff\xd3\x89\xc7\xe8\x10\x00\x00\x00    ", 2, 0x1019},
+		"call *%r12; mov %rax,%rdi; call":   {amd64, "\x41\xff\xd4\x48\x89\xc7\xe8\xf0\xff\xff\xff", 3, 0x0ffb},
+		"call *(%rbx); mov %rax,%rdi; call": {amd64, "\xff\x13\x48\x89\xc7\xe8\x10\x00\x00\x00  ", 2, 0x101a},
+		"jmp *%rbx":                         {amd64, "\xff\xe3\x89\xc7\xe8\x10\x00\x00\x00  ", 0, 0},
+		"call *%rbx; mov %eax,%esi; call":   {amd64, "\xff\xd3\x89\xc6\xe8\x10\x00\x00\x00  ", 0, 0},
+		"blr x3; bl forward":                {arm64, "\x60\x00\x3f\xd6\x02\x00\x00\x94   ", 4, 0x100c},
+		"blr x3; bl backward":               {arm64, "\x60\x00\x3f\xd6\xff\xff\xff\x97   ", 4, 0x1000},
+		"blr x3; b":                         {arm64, "\x60\x00\x3f\xd6\x02\x00\x00\x14   ", 0, 0},
+	}
+	for name, tt := range tests {
+		size, target, ok := tt.m.passesResult([]byte(tt.code), 0x1000)
+		assert.Equal(t, tt.size > 0, ok, name)
+		assert.Equal(t, tt.size, size, name)
+		assert.Equal(t, tt.target, target, name)
+	}
+}

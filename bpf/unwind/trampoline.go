@@ -25,6 +25,25 @@ func (b *builder) addTrampolines(f *elffile.File, r io.ReaderAt) {
 	if b.m.arm64 {
 		want = trampolineARM64
 	}
+	b.scanGaps(f, r, len(want), func(code []byte, at uint64) {
+		for {
+			i := bytes.Index(code, want)
+			if i < 0 {
+				return
+			}
+			// Handlers return to the first byte, and return addresses are
+			// looked up at one less.
+			start := at + uint64(i)
+			b.linkage(start-1, start+uint64(len(want)), Row{Kind: KindSignal})
+			code, at = code[i+len(want):], start+uint64(len(want))
+		}
+	})
+	b.endSource()
+}
+
+// scanGaps shows the code that nothing describes in pieces that share size-1
+// bytes, so that nothing of this size is cut.
+func (b *builder) scanGaps(f *elffile.File, r io.ReaderAt, size int, see func(code []byte, at uint64)) {
 	left := uint64(maxTrampolineScan)
 	buf := make([]byte, 64<<10)
 	for _, seg := range f.Segments() {
@@ -34,23 +53,16 @@ func (b *builder) addTrampolines(f *elffile.File, r io.ReaderAt) {
 		for _, gap := range b.gaps(codeRange{uint64(seg.Start), uint64(seg.Limit)}) {
 			for at := gap.start; at < gap.limit && left > 0; {
 				n, _ := r.ReadAt(buf[:min(uint64(len(buf)), gap.limit-at)], int64(uint64(seg.Offset)+at-uint64(seg.Start)))
-				if i := bytes.Index(buf[:n], want); i >= 0 {
-					// Handlers return to the first byte, and return addresses
-					// are looked up at one less.
-					start := at + uint64(i)
-					b.linkage(max(start-1, gap.start), start+uint64(len(want)), Row{Kind: KindSignal})
-					break // one for each gap: a library has one
-				}
-				if n <= len(want) {
+				see(buf[:n], at)
+				if n <= size {
 					break
 				}
-				step := uint64(n - len(want) + 1)
+				step := uint64(n - size + 1)
 				at += step
 				left -= min(left, step)
 			}
 		}
 	}
-	b.endSource()
 }
 
 // gaps returns the parts of a range that nothing describes and that are larger
