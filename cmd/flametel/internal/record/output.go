@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flametel/flametel/cmd/flametel/internal/figures"
 	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
 )
 
@@ -245,5 +246,5 @@ func (o *output) written() string {
 	if err != nil || !st.Mode().IsRegular() {
 		return o.path
 	}
-	return fmt.Sprintf("%s (%s)", o.path, bytesText(st.Size()))
+	return fmt.Sprintf("%s (%s)", o.path, figures.Bytes(st.Size()))
 }

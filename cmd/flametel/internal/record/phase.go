@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flametel/flametel/cmd/flametel/internal/figures"
 	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
 )
 
@@ -72,6 +73,6 @@ func (r *recording) snapshot() {
 		for i := range files {
 			written[i] = terminal.Escape(files[i].written())
 		}
-		r.Messages.Printf("%s so far; wrote %s and goes on", counted(kept, "sample", "samples"), strings.Join(written, ", "))
+		r.Messages.Printf("%s so far; wrote %s and goes on", figures.Counted(kept, "sample", "samples"), strings.Join(written, ", "))
 	}
 }

@@ -3,6 +3,8 @@ package record
 import (
 	"fmt"
 	"time"
+
+	"github.com/flametel/flametel/cmd/flametel/internal/figures"
 )
 
 // Progress is shown so often, on a terminal and elsewhere.
@@ -78,7 +80,7 @@ func (p *progress) text(elapsed time.Duration, own float64) string {
 	kept, stacks, lost := p.pipeline.counts(p.kind())
 	counts := "no samples yet"
 	if kept+lost > 0 {
-		counts = fmt.Sprintf("%s, %s, %s lost", counted(kept, "sample", "samples"), counted(stacks, "stack", "stacks"), grouped(lost))
+		counts = fmt.Sprintf("%s, %s, %s lost", figures.Counted(kept, "sample", "samples"), figures.Counted(stacks, "stack", "stacks"), figures.Grouped(lost))
 	}
 	of := ""
 	if d := p.duration(); d > 0 {

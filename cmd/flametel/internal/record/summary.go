@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flametel/flametel/cmd/flametel/internal/figures"
 	"github.com/flametel/flametel/cmd/flametel/internal/tally"
 	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
 )
@@ -69,11 +70,11 @@ func (r *recording) covered(k *tally.Kind) time.Duration {
 
 // totals is the line about what is in the files.
 func (r *recording) totals(k *tally.Kind) string {
-	text := fmt.Sprintf("%s in %s", counted(k.Total, "sample", "samples"), seconds(r.covered(k)))
+	text := fmt.Sprintf("%s in %s", figures.Counted(k.Total, "sample", "samples"), seconds(r.covered(k)))
 	if n := k.Processes(); n > 0 {
-		text += " from " + counted(int64(n), "process", "processes")
+		text += " from " + figures.Counted(int64(n), "process", "processes")
 	}
-	text += ", " + counted(int64(k.Stacks()), "stack", "stacks")
+	text += ", " + figures.Counted(int64(k.Stacks()), "stack", "stacks")
 	a := k.Accounting
 	if a == nil {
 		return text
@@ -109,7 +110,7 @@ func unknownModules(k *tally.Kind) string {
 
 // losses is the line about what is not in the files.
 func losses(a *tally.Accounting) string {
-	text := fmt.Sprintf("%s of %s lost", grouped(a.Lost), counted(a.Taken, "sample", "samples"))
+	text := fmt.Sprintf("%s of %s lost", figures.Grouped(a.Lost), figures.Counted(a.Taken, "sample", "samples"))
 	if a.Lost > 0 {
 		text += " (" + percent(a.Lost, a.Taken) + ")" + causes(a.LostBy())
 	}
@@ -122,7 +123,7 @@ func losses(a *tally.Accounting) string {
 		{a.TruncatedStacks, "with cut stacks"}, {a.Missed, "never taken"},
 	} {
 		if o.n > 0 {
-			others = append(others, grouped(o.n)+" "+o.text)
+			others = append(others, figures.Grouped(o.n)+" "+o.text)
 		}
 	}
 	if len(others) > 0 {
@@ -139,7 +140,7 @@ func causes(losses []tally.Loss) string {
 			list = append(list, "...")
 			break
 		}
-		list = append(list, fmt.Sprintf("%s %s", terminal.Clip(l.Cause, maxName), grouped(l.Count)))
+		list = append(list, fmt.Sprintf("%s %s", terminal.Clip(l.Cause, maxName), figures.Grouped(l.Count)))
 	}
 	if len(list) == 0 {
 		return ""
@@ -158,7 +159,7 @@ func (r *recording) reason(a *tally.Accounting) string {
 	case a.Lost > 0:
 		return "what was taken was lost"
 	case a.LeftOut > 0:
-		return fmt.Sprintf("none of %s has a frame that you asked for", counted(a.LeftOut, "sample", "samples"))
+		return fmt.Sprintf("none of %s has a frame that you asked for", figures.Counted(a.LeftOut, "sample", "samples"))
 	case a.Filtered > 0:
 		return "what you record did not use a CPU"
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/flametel/flametel/cmd/flametel/internal/fakereceiver"
+	"github.com/flametel/flametel/cmd/flametel/internal/figures"
 	"github.com/flametel/flametel/cmd/flametel/internal/golden"
 	"github.com/flametel/flametel/cmd/flametel/internal/tally"
 )
@@ -162,10 +163,10 @@ func TestPercentIsNeverRoundedToNothingOrAll(t *testing.T) {
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234"} {
-		assert.Equal(t, want, grouped(n))
+		assert.Equal(t, want, figures.Grouped(n))
 	}
 	for n, want := range map[int64]string{1: "1 byte", 999: "999 bytes", 12_345: "12 kB", 4_560_000: "4.6 MB"} {
-		assert.Equal(t, want, bytesText(n))
+		assert.Equal(t, want, figures.Bytes(n))
 	}
 	for d, want := range map[time.Duration]string{
 		30 * time.Second: "30 s", 1500 * time.Millisecond: "1.5 s", 90 * time.Second: "1m30s",

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flametel/flametel/cmd/flametel/internal/figures"
 	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
 )
 
@@ -108,7 +109,7 @@ func (o *Options) subject(process string) string {
 	}
 	var parts []string
 	if n := len(o.PIDs); n > 0 {
-		parts = append(parts, counted(int64(n), "process", "processes"))
+		parts = append(parts, figures.Counted(int64(n), "process", "processes"))
 	}
 	if n := len(o.Cgroups); n == 1 {
 		parts = append(parts, "cgroup "+terminal.Clip(cgroupPath(o.Cgroups[0]), maxName))

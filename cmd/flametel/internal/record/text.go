@@ -7,27 +7,6 @@ import (
 	"time"
 )
 
-// grouped writes a number with commas: 1,234,567.
-func grouped(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, digits = "-", digits[1:]
-	}
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return sign + digits
-}
-
-// counted writes a number of things.
-func counted(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return grouped(n) + " " + many
-}
-
 // percent is part of whole. A part is never shown as nothing, nor as all.
 func percent(part, whole int64) string {
 	if whole <= 0 {
@@ -41,16 +20,6 @@ func percent(part, whole int64) string {
 		return ">99.9%"
 	}
 	return fmt.Sprintf("%.1f%%", share)
-}
-
-func bytesText(n int64) string {
-	switch {
-	case n < 1000:
-		return counted(n, "byte", "bytes")
-	case n < 1_000_000:
-		return fmt.Sprintf("%.0f kB", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
 // span writes a duration as people say it: 30 s, 1m30s.
