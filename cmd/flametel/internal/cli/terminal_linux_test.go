@@ -89,6 +89,30 @@ func TestProgressOnATerminal(t *testing.T) {
 	assert.Contains(t, shown, "interrupted after ")
 }
 
+// Also what comes after sampling shows that it goes on, and can be quit.
+func TestProgressOfTheEnd(t *testing.T) {
+	t.Parallel()
+	term := onTerminal(t, flametel(t, "hang", "record", "-o", "out.svg"))
+	term.awaitScreen("recording the whole host")
+	term.press(controlC)
+	term.awaitScreen("\r\x1b[Knaming the last samples, 1 s")
+	term.awaitScreen("\r\x1b[Knaming the last samples, 2 s")
+	term.press(controlC)
+	assert.Equal(t, 130, term.end())
+}
+
+// Without a terminal there is a line now and then.
+func TestProgressWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	p := flametel(t, "early", "record", "-o", "out.svg", "-d", "10m")
+	p.begin()
+	p.await("0 s of 10m: 100 samples, 3 stacks, 0 lost, own CPU ")
+	require.NoError(t, p.Process.Signal(syscall.SIGINT))
+	assert.Equal(t, 130, p.end())
+	assert.NotContains(t, p.stderr.String(), "\x1b")
+	assert.Regexp(t, `(?m)^10 s of 10m: `, p.stderr.String())
+}
+
 func TestNoProgressWithQuiet(t *testing.T) {
 	t.Parallel()
 	term := onTerminal(t, flametel(t, "early", "record", "-q", "-d", "1.2", "-o", "out.svg"))
