@@ -331,3 +331,22 @@ func BenchmarkCompare(b *testing.B) {
 		})
 	}
 }
+
+// What has a normal name can be compared again.
+func FuzzNormalName(f *testing.F) {
+	for _, name := range []string{"f.cold+0x1f", "f (.isra.0)[Tier0]", "[a (deleted) (deleted)]+0x1", "0x7f00", "LazyCompile:**f", "w-1-2", "", "x::h0123456789abcdef.llvm.1"} {
+		f.Add(name, "", uint8(callgraph.User))
+		f.Add(name, "/usr/lib/x.so", uint8(callgraph.Process))
+	}
+	f.Fuzz(func(t *testing.T, name, module string, kind uint8) {
+		frame := callgraph.Frame{Name: name, Module: module, Kind: callgraph.Kind(kind % 6)}
+		once := callgraph.NormalName(&frame)
+		frame.Name = once
+		if twice := callgraph.NormalName(&frame); twice != once {
+			t.Fatalf("%q: %q, then %q", name, once, twice)
+		}
+		if name != "" && once == "" {
+			t.Fatalf("%q: no name is left", name)
+		}
+	})
+}

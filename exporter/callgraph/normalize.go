@@ -1,7 +1,6 @@
 package callgraph
 
 import (
-	"path"
 	"regexp"
 	"strings"
 )
@@ -21,11 +20,11 @@ var rewrites = []rewrite{
 	{"clone", regexp.MustCompile(`(?: ?\[clone \.[A-Za-z0-9_.]+\])+$`), ""},
 	{"(.", regexp.MustCompile(`(?: \(\.[A-Za-z0-9_.]+\))+$`), ""},
 	// Rust's legacy mangling ends in a hash of the crate: ::h0123456789abcdef.
-	{"::h", regexp.MustCompile(`::h[0-9a-f]{16}$`), ""},
+	{"::h", regexp.MustCompile(`(?:::h[0-9a-f]{16})+$`), ""},
 	// V8 marks the tier of code: LazyCompile:~f, JS:*f, Function:^f.
 	{":", regexp.MustCompile(`^(LazyCompile|Function|JS|Script|Eval|Callback|RegExp|Builtin|BytecodeHandler):[~^*+]?`), "$1:"},
 	// .NET's tiers: f[Tier0], f[OptimizedTier1], f[PreJIT].
-	{"[", regexp.MustCompile(`\[(?:Tier0|Tier1|OptimizedTier1|OptimizedTier1OSR|QuickJitted|PreJIT|Instrumented|Optimized|MinOptimized|ReadyToRun|Unknown)\]$`), ""},
+	{"[", regexp.MustCompile(`(?:\[(?:Tier0|Tier1|OptimizedTier1|OptimizedTier1OSR|QuickJitted|PreJIT|Instrumented|Optimized|MinOptimized|ReadyToRun|Unknown)\])+$`), ""},
 	// The JVM numbers classes that it makes: X$$Lambda$12/0x7f00, $$Lambda.0x7f00,
 	// LambdaForm$MH/0x7f00, GeneratedMethodAccessor12, $Proxy7.
 	{"Lambda", regexp.MustCompile(`(Lambda(?:Form\$[A-Z]+)?)(?:[$./](?:0x)?[0-9a-fA-F]+)+`), "$1"},
@@ -34,7 +33,7 @@ var rewrites = []rewrite{
 	// The kernel's BPF programs: bpf_prog_, a tag of their instructions, a name.
 	{"bpf_prog_", regexp.MustCompile(`^bpf_prog_[0-9a-f]{16}`), "bpf_prog"},
 	// Where in a function, as perf and bcc may print it: main+0x1f.
-	{"+0x", regexp.MustCompile(`\+0x[0-9a-f]+$`), ""},
+	{"+0x", regexp.MustCompile(`(?:\+0x[0-9a-f]+)+$`), ""},
 }
 
 // addresses are names that are an address and nothing else.
@@ -50,8 +49,32 @@ var (
 // without addresses, offsets, compilers' suffixes, hashes, marks of a tier and
 // numbers of threads, which differ from one build or run to the next.
 // [module]+0xoffset becomes [module], and a bare address [unknown]. It is never
-// empty.
+// empty, and the normal name of a normal name is itself.
 func NormalName(f *Frame) string {
+	g := *f
+	if len(g.Name) > maxNormalized {
+		return g.Name
+	}
+	for range maxSuffixes {
+		name := shorterName(&g)
+		// Each step makes the name shorter, or is the last.
+		if len(name) >= len(g.Name) {
+			return name
+		}
+		g.Name = name
+	}
+	return g.Name
+}
+
+// Bounds on hostile names: longer ones are compared as they are, and after so many
+// kinds of suffixes in turn the rest stays.
+const (
+	maxNormalized = 16 << 10 // bytes
+	maxSuffixes   = 16
+)
+
+// shorterName is one step to the normal name.
+func shorterName(f *Frame) string {
 	name := f.Name
 	switch {
 	case f.Kind == Process || f.Kind == Thread:
@@ -65,8 +88,8 @@ func NormalName(f *Frame) string {
 		}
 		return name
 	case addresses.MatchString(name):
-		if base := path.Base(f.Module); f.Module != "" && !isKernelImage(f.Module) {
-			return normalModule(bracketed(base))
+		if f.Module != "" && !isKernelImage(f.Module) {
+			return normalModule(bracketed(f.Module))
 		}
 		return NameUnknown
 	case strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]"):
