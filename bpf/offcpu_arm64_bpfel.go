@@ -25,7 +25,7 @@ type offCPUFtCount struct {
 	_      structs.HostLayout
 	Count  uint64
 	LastNs uint64
-	Sums   [2]uint64
+	Sums   [3]uint64
 }
 
 type offCPUFtCountKey struct {
@@ -59,6 +59,8 @@ type offCPUFtScratch struct {
 	Signal  [33]uint64
 	Busy    uint32
 	Chained uint32
+	Near    uint32
+	Pad     uint32
 	Chunk   offCPUFtChunk
 }
 

@@ -55,7 +55,7 @@ type syscallsFtCount struct {
 	_      structs.HostLayout
 	Count  uint64
 	LastNs uint64
-	Sums   [2]uint64
+	Sums   [3]uint64
 }
 
 type syscallsFtCountKey struct {
@@ -106,6 +106,8 @@ type syscallsFtScratch struct {
 	Signal  [33]uint64
 	Busy    uint32
 	Chained uint32
+	Near    uint32
+	Pad     uint32
 	Chunk   syscallsFtChunk
 }
 

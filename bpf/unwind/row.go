@@ -65,7 +65,8 @@ const (
 // Kinds with a parameter P, the lower half of the number. The return address
 // of x86-64 is at CFA - 8. Registers have their DWARF numbers; those other than
 // SP and FP are known only in the leaf and after a signal frame, elsewhere such
-// rows stop the walk.
+// rows stop the walk. KindReg of a register that calls need not keep is used in
+// the leaf's caller too.
 const (
 	// KindSP: CFA = SP + CFA*8. On arm64 P is one of the RA constants.
 	KindSP Kind = 0x10
@@ -120,12 +121,15 @@ const (
 	// ReasonFramePointer: the frame pointer is saved in a place that rows do
 	// not know; counted, but the row is used (FPLost).
 	ReasonFramePointer
+	// ReasonSwitch: the code runs on another stack than its caller, and only
+	// the Go runtime knows where that is.
+	ReasonSwitch
 
 	numReasons
 )
 
 var reasonNames = [numReasons]string{
-	"none", "register", "offset", "expression", "return address", "instruction", "frame pointer",
+	"none", "register", "offset", "expression", "return address", "instruction", "frame pointer", "stack switch",
 }
 
 // String names the reason in one or two words.

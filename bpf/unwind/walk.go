@@ -46,6 +46,7 @@ type Walker struct {
 	regs    Registers
 	exact   bool // IP is that of an instruction, and all registers are known
 	chained bool // the last step followed a frame pointer
+	near    bool // the last step left the leaf, by a row
 }
 
 const (
@@ -62,7 +63,7 @@ const noFP = 1
 // Walk returns the addresses of the stack, the leaf first: that of its next
 // instruction, then return addresses.
 func (w *Walker) Walk(regs *Registers) ([]addr.Virtual, End) {
-	w.regs, w.exact, w.chained = *regs, true, false
+	w.regs, w.exact, w.chained, w.near = *regs, true, false, false
 	var out []addr.Virtual
 	for {
 		if len(out) >= w.Limit {
@@ -108,6 +109,7 @@ func (w *Walker) step() End {
 	if cfa < w.regs.SP || cfa == w.regs.SP && (!w.ARM64 || !w.exact) || cfa%8 != 0 {
 		return EndFrame
 	}
+	w.near = w.exact
 	return w.enter(ip, cfa, fp)
 }
 
@@ -156,7 +158,9 @@ func (w *Walker) cfa(row Row) (uint64, End) {
 		v, end := w.word(w.regs.FP + off)
 		return v + param*8, end
 	case KindReg:
-		if w.exact {
+		// If code says of a call that its frame hangs on a register which calls
+		// need not keep, then it knows that the function leaves it alone.
+		if w.exact || w.near && w.scratch(param) {
 			return w.regs.Others[param] + off, EndNone
 		}
 	case KindIndex:
@@ -166,6 +170,13 @@ func (w *Walker) cfa(row Row) (uint64, End) {
 		}
 	}
 	return 0, EndRow
+}
+
+// scratch tells whether a register, of those that rows name, need not be kept
+// by a function that is called.
+func (w *Walker) scratch(reg uint64) bool {
+	const amd64Scratch = 0xf37 // rax, rdx, rcx, rsi, rdi, r8 to r11
+	return w.ARM64 || amd64Scratch>>reg&1 != 0
 }
 
 // saved returns the return address and the frame pointer of the caller.
@@ -221,14 +232,14 @@ func (w *Walker) savedARM64(row Row, cfa uint64) (ip, fp uint64, end End) {
 // number in a register that is not known to lead to records.
 func (w *Walker) framePointer(kind Kind) End {
 	at := w.regs.FP
-	known := kind != KindNone || w.chained
+	known := !w.exact && (kind != KindNone || w.chained)
 	switch {
-	case at == 0 && !w.exact && known:
+	case at == 0 && known && kind != KindSwitch:
 		return EndZero
 	case at == 0 || at%8 != 0 || kind != KindSwitch && at < w.regs.SP:
 		return EndFrame
 	}
-	w.chained = true
+	w.chained, w.near = true, false
 	fp, end := w.word(at)
 	if end != EndNone {
 		return end

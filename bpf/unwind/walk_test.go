@@ -56,7 +56,7 @@ func TestSteps(t *testing.T) {
 		},
 		"frame pointer odd":     {row: Row{}, regs: func(r *Registers) { r.FP = at(0x201) }, want: []addr.Virtual{leaf}, end: EndFrame},
 		"record of zeros":       {row: Row{}, want: []addr.Virtual{leaf}, end: EndFrame},
-		"known record of zeros": {row: Row{Kind: KindFramePointer}, want: []addr.Virtual{leaf}, end: EndZero},
+		"known record of zeros": {row: Row{Kind: KindFramePointer}, want: []addr.Virtual{leaf}, end: EndFrame},
 		"frame pointer of 0":    {row: Row{}, regs: func(r *Registers) { r.FP = 0 }, want: []addr.Virtual{leaf}, end: EndFrame},
 		"linkage, start":        {row: Row{Kind: KindPLT | 11, CFA: 1}, regs: func(r *Registers) { r.IP += 6 }, stack: map[uint64]uint64{0x100: caller}, want: []addr.Virtual{leaf + 6, caller}, end: EndOutmost},
 		"linkage, pushed":       {row: Row{Kind: KindPLT | 11, CFA: 1}, regs: func(r *Registers) { r.IP += 11 }, stack: map[uint64]uint64{0x108: caller}, want: []addr.Virtual{leaf + 11, caller}, end: EndOutmost},
@@ -155,7 +155,7 @@ func TestFramePointerOfZero(t *testing.T) {
 		"saved by other code":   {leaf: byRow, fp: 5, end: EndFrame},
 		"kept by other code":    {leaf: Row{Kind: KindSP, CFA: 2}, end: EndFrame},
 		"in code with records":  {leaf: byRow, root: Row{Kind: KindFramePointer}, fp: 5, end: EndZero},
-		"where stacks switch":   {leaf: byRow, root: Row{Kind: KindSwitch}, fp: 5, end: EndZero},
+		"where stacks switch":   {leaf: byRow, root: Row{Kind: KindSwitch}, fp: 5, end: EndFrame},
 		"in code with its rows": {leaf: byRow, root: Row{Kind: KindSP, CFA: 1}, fp: 5, end: EndZero}, // a return address of 0
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -176,7 +176,7 @@ func TestFramePointerOfZero(t *testing.T) {
 // TestRegistersOnlyInLeaf refuses rules that need registers of a caller.
 func TestRegistersOnlyInLeaf(t *testing.T) {
 	t.Parallel()
-	for _, row := range []Row{{Kind: KindReg | 11, CFA: 2}, {Kind: KindIndex | 9}, {Kind: KindRAReg | 5, CFA: 1}} {
+	for _, row := range []Row{{Kind: KindReg | 12, CFA: 2}, {Kind: KindIndex | 9}, {Kind: KindRAReg | 5, CFA: 1}} {
 		w := Walker{Memory: stackOf(map[uint64]uint64{0x108: 0x40_2000}), Limit: 10, Rows: func(pc addr.Virtual) Row {
 			if pc == 0x40_1000 {
 				return Row{Kind: KindSP, CFA: 2}
@@ -186,4 +186,22 @@ func TestRegistersOnlyInLeaf(t *testing.T) {
 		_, end := w.Walk(&Registers{IP: 0x40_1000, SP: stackBase + 0x100})
 		assert.Equal(t, EndRow, end, row)
 	}
+}
+
+// TestScratchRegisterInCaller trusts a register that calls need not keep in the
+// caller of the leaf, but not in the callers of that.
+func TestScratchRegisterInCaller(t *testing.T) {
+	t.Parallel()
+	const leaf, caller, root = 0x40_1000, 0x40_2000, 0x40_3000
+	w := Walker{Memory: stackOf(map[uint64]uint64{0x108: caller, 0x188: caller, 0x190: root}), Limit: 10, Rows: func(pc addr.Virtual) Row {
+		if pc == leaf {
+			return Row{Kind: KindSP, CFA: 2}
+		}
+		return Row{Kind: KindReg | 11, CFA: 2}
+	}}
+	regs := Registers{IP: leaf, SP: stackBase + 0x100}
+	regs.Others[11] = stackBase + 0x180
+	got, end := w.Walk(&regs)
+	assert.Equal(t, []addr.Virtual{leaf, caller, caller}, got)
+	assert.Equal(t, EndRow, end)
 }

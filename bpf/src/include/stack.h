@@ -22,6 +22,8 @@ struct ft_scratch {
 	u64 signal[33]; /* registers in the frame of a signal */
 	u32 busy; /* a program that this one interrupted uses the space */
 	u32 chained; /* of the walk: the last step followed a frame pointer */
+	u32 near; /* of the walk: the last step left the leaf, by a row */
+	u32 pad;
 	struct ft_chunk chunk;
 };
 

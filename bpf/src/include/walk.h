@@ -94,18 +94,20 @@ static __always_inline long ft_step_record(struct ft_walk *w, u32 kind)
 	/* A switch leads to another stack, which may lie anywhere. */
 	bool above = kind != FT_ROW_SWITCH;
 	/* The register is known to lead to records, and not just a number. */
-	bool known = kind != FT_ROW_NONE || w->s->chained;
+	u32 known = w->exact ? 0 : kind | w->s->chained;
 	u64 rec[2];
 	long err;
 
-	if (w->fp == 0 && !w->exact && known)
-		return ft_ends(w, FT_END_ZERO); /* as the outermost record has it */
+	/* The outermost record has 0; so has the stack of Go's scheduler. */
+	if (w->fp == 0)
+		return ft_ends(w, known && above ? FT_END_ZERO : FT_END_FRAME);
 	w->s->chained = true;
+	w->s->near = false;
 	/*
 	 * A record lies at or above the stack pointer and is aligned; anything
 	 * else is a register that code without frame pointers uses for data.
 	 */
-	if ((above && w->fp < w->sp) || (w->fp & (slot - 1)) || w->fp == 0)
+	if ((above && w->fp < w->sp) || (w->fp & (slot - 1)))
 		return ft_ends(w, FT_END_FRAME);
 	if (w->compat) {
 		u32 rec32[2];
@@ -118,8 +120,8 @@ static __always_inline long ft_step_record(struct ft_walk *w, u32 kind)
 	}
 	if (err)
 		return ft_ends(w, FT_END_FAULT);
-	if (rec[1] == 0 && !known)
-		return ft_ends(w, FT_END_FRAME);
+	if (rec[1] == 0)
+		return ft_ends(w, known ? FT_END_ZERO : FT_END_FRAME);
 	/* The caller's stack begins above this record: no loops. */
 	return ft_enter(w, rec[1], w->fp + 2 * slot, rec[0]);
 }
@@ -130,6 +132,12 @@ static __always_inline u64 ft_register(struct ft_walk *w, u32 number)
 	ft_opaque(number);
 	return w->s->regs[number & (FT_MAX_REGISTERS - 1)];
 }
+
+#if defined(__TARGET_ARCH_x86)
+#include "walk_x86.h"
+#elif defined(__TARGET_ARCH_arm64)
+#include "walk_arm64.h"
+#endif
 
 /* Finds the CFA of a row. Returns 0, or how the walk ends. */
 static __always_inline u32 ft_find_cfa(struct ft_walk *w, u32 class, u32 param, u64 off, u64 *cfa)
@@ -154,8 +162,12 @@ static __always_inline u32 ft_find_cfa(struct ft_walk *w, u32 class, u32 param, 
 		*cfa += param * 8;
 		return 0;
 	}
-	/* The others need registers that are known in the leaf only. */
-	if (!w->exact)
+	/*
+	 * The others need registers that are known in the leaf only. If code says
+	 * of a call that its frame hangs on a register which calls need not keep,
+	 * then it knows that the function it calls leaves it alone.
+	 */
+	if (!w->exact && !(class == FT_ROW_REG && w->s->near && FT_SCRATCH_REGISTER(param)))
 		return FT_END_ROW;
 	switch (class) {
 	case FT_ROW_RA_REG:
@@ -173,12 +185,6 @@ static __always_inline u32 ft_find_cfa(struct ft_walk *w, u32 class, u32 param, 
 	return FT_END_ROW;
 }
 
-#if defined(__TARGET_ARCH_x86)
-#include "walk_x86.h"
-#elif defined(__TARGET_ARCH_arm64)
-#include "walk_arm64.h"
-#endif
-
 /* Moves to the caller by a row that says where the CFA is. */
 static __always_inline long ft_step_cfa(struct ft_walk *w, u32 kind, s64 cfa_off, s32 fp_off)
 {
@@ -195,6 +201,7 @@ static __always_inline long ft_step_cfa(struct ft_walk *w, u32 kind, s64 cfa_off
 	end = ft_saved(w, class, kind & 15, fp_off, cfa, &ip, &fp);
 	if (end)
 		return ft_ends(w, end);
+	w->s->near = w->exact;
 	return ft_enter(w, ip, cfa, fp);
 }
 
@@ -309,6 +316,7 @@ static __always_inline void ft_walk_user(struct ft_walk *w, void *ctx)
 	 */
 	w->s->len = 0;
 	w->s->chained = false;
+	w->s->near = false;
 	w->s->end = FT_END_LIMIT;
 	if (have_loop) {
 		/* One turn more than frames: it is the one that sees the limit. */

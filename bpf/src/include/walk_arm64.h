@@ -6,6 +6,9 @@
 /* A leaf may have no frame: the return address is in x30. */
 #define FT_FRAMELESS(w) ((w)->exact)
 
+/* x0 to x15, and rows name no others. */
+#define FT_SCRATCH_REGISTER(number) ((number) < 16)
+
 /* Parameters of FT_ROW_SP and FT_ROW_FP: where x29 and x30 are. */
 #define FT_RA_ALONE 1
 #define FT_RA_PAIR_AT_SP 2

@@ -6,6 +6,9 @@
 /* The caller's stack begins above the return address: never where this one does. */
 #define FT_FRAMELESS(w) false
 
+/* rax, rdx, rcx, rsi, rdi, r8 to r11, by their DWARF numbers. */
+#define FT_SCRATCH_REGISTER(number) (0xf37 >> (number)&1)
+
 /*
  * Reads the return address, and the frame pointer if it was saved. Returns 0,
  * or how the walk ends.
