@@ -149,6 +149,52 @@ func (s shrunk) ReadAt(b []byte, off int64) (int, error) {
 	return s.Reader.ReadAt(b, off)
 }
 
+// TestMoreFunctionsThanAreRead has two functions more than are taken; those
+// that are keep their names.
+func TestMoreFunctionsThanAreRead(t *testing.T) {
+	const symbols, text, entry = maxCandidates + 2, 0x1000, 24
+	b := make([]byte, 64+56+4*64+16+symbols*entry)
+	copy(b, elf.ELFMAG)
+	b[elf.EI_CLASS], b[elf.EI_DATA], b[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), 1
+	for at, v := range map[int]uint16{16: uint16(elf.ET_DYN), 18: uint16(elf.EM_X86_64), 54: 56, 56: 1, 58: 64, 60: 4} {
+		le.PutUint16(b[at:], v)
+	}
+	le.PutUint64(b[32:], 64)    // e_phoff
+	le.PutUint64(b[40:], 64+56) // e_shoff
+	put := func(at int, fields ...uint64) {
+		for i, f := range fields {
+			le.PutUint64(b[at+8*i:], f)
+		}
+	}
+	put(64, uint64(elf.PT_LOAD)|uint64(elf.PF_X|elf.PF_R)<<32, 0, text, text, uint64(len(b)), uint64(len(b)), 0x1000)
+	strs, table := 64+56+4*64, 64+56+4*64+16
+	copy(b[strs:], "\x00first\x00other\x00")
+	section := func(i int, typ elf.SectionType, flags elf.SectionFlag, at, off, size, link, entsize uint64) {
+		put(64+56+64*i, uint64(typ)<<32, uint64(flags), at, off, size, link, 1, entsize)
+	}
+	section(1, elf.SHT_PROGBITS, elf.SHF_ALLOC|elf.SHF_EXECINSTR, text, 0, uint64(len(b)), 0, 0)
+	section(2, elf.SHT_SYMTAB, 0, 0, uint64(table), symbols*entry, 3, entry)
+	section(3, elf.SHT_STRTAB, 0, 0, uint64(strs), 16, 0, 0)
+	for i := range symbols {
+		name := uint64(7)
+		if i == 0 {
+			name = 1
+		}
+		size := uint64(2)
+		if i == 5 {
+			size = 0
+		}
+		put(table+i*entry, name|uint64(elf.STT_FUNC)<<32|1<<48, uint64(text+2*i), size)
+	}
+	f, err := New(bytes.NewReader(b), int64(len(b)))
+	require.NoError(t, err)
+	s, err := f.Symbols()
+	require.ErrorIs(t, err, ErrTooBig)
+	for i, want := range map[int]string{0: "first", 4: "other", 5: "", 6: "other", maxCandidates - 1: "other", maxCandidates: "", maxCandidates + 1: ""} {
+		assert.Equal(t, want, nameOf(s, addr.File(text+2*i)), "%d", i)
+	}
+}
+
 func TestFileThatShrinksWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	good := fixtureBytes(t)

@@ -39,7 +39,8 @@ const (
 	// MaxSymbols bounds the symbols read from one table, maxCandidates those of
 	// them that may name code, which take 24 bytes each while they are sorted.
 	// The largest binaries built (browsers with debug information) have some
-	// two million symbols.
+	// two million symbols, about half of which are functions. Functions beyond
+	// have no names.
 	MaxSymbols    = 4 << 20
 	maxCandidates = 1 << 20
 	// symbolChunk is how much of a symbol table is in memory at a time.
@@ -122,7 +123,7 @@ func (f *File) readSymbols(dst []candidate, table *Section, c *code) ([]candidat
 			}
 		}
 		if len(dst) > maxCandidates {
-			return dst, fmt.Errorf("more than %d functions: %w", maxCandidates, ErrTooBig)
+			return dst[:maxCandidates], fmt.Errorf("more than %d functions: %w", maxCandidates, ErrTooBig)
 		}
 		off += uint64(min(left, uint64(len(buf))))
 		left -= min(left, uint64(len(buf)))

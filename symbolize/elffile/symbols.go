@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"debug/elf"
+	"errors"
 	"slices"
 	"strings"
 	"unsafe"
@@ -86,17 +87,28 @@ func (r *symbolReader) read(f *File) {
 			continue
 		}
 		cands, err := f.readSymbols(nil, table, &c)
+		if errors.Is(err, ErrTooBig) {
+			// Those that were read are right. What has no size may end anywhere.
+			cands = slices.DeleteFunc(cands, func(c candidate) bool { return c.rank&rankUnsized != 0 })
+			r.note(err)
+			err = nil
+		}
 		if err == nil {
 			cands = without(cands, r.all)
 			r.names, err = f.loadNames(cands, strs, r.names)
 		}
 		if err != nil {
-			if r.err == nil {
-				r.err = err
-			}
+			r.note(err)
 			continue
 		}
 		r.all = append(r.all, cands...)
+	}
+}
+
+// note remembers the first error.
+func (r *symbolReader) note(err error) {
+	if r.err == nil {
+		r.err = err
 	}
 }
 
