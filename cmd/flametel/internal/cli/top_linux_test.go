@@ -74,6 +74,13 @@ func (e *emulated) sees(text string) {
 		"waiting for %q", text)
 }
 
+// reads waits until a line of the screen is exactly this; a screen may be looked
+// at while it is being drawn.
+func (e *emulated) reads(line int, text string) {
+	e.t.Helper()
+	require.Eventually(e.t, func() bool { return e.lines()[line] == text }, patience, tick, "waiting for line %d to be %q", line, text)
+}
+
 // misses waits until the screen does not show a text.
 func (e *emulated) misses(text string) {
 	e.t.Helper()
@@ -85,18 +92,17 @@ func TestTopOnATerminal(t *testing.T) {
 	t.Parallel()
 	e := topOnTerminal(t)
 	e.sees("q quit")
-	lines := e.lines()
-	assert.Contains(t, lines[0], "flametel top  the whole host  1.01 of 2 CPUs busy  100 samples in 1s, 0 lost")
-	assert.Equal(t, "functions by self time, 4", lines[1])
-	assert.Equal(t, "  SELF*   TOTAL  PROCESS           KIND      MODULE                FUNCTION", lines[2])
-	assert.Equal(t, "  70.0%   70.0%  web               user      web                   parse", lines[3])
-	assert.Equal(t, "  28.0%   28.0%  web               kernel    [kernel]              copy_page", lines[4])
-	assert.Equal(t, `   2.0%    2.0%  bad\x1b[2J        user      bad                   \x1b[31mred`, lines[5], "names are no commands")
-	assert.Equal(t, "   0.0%   98.0%  web               user      web                   main", lines[6])
+	e.sees("flametel top  the whole host  1.01 of 2 CPUs busy  100 samples in 1s, 0 lost")
+	e.reads(1, "functions by self time, 4")
+	e.reads(2, "  SELF*   TOTAL  PROCESS           KIND      MODULE                FUNCTION")
+	e.reads(3, "  70.0%   70.0%  web               user      web                   parse")
+	e.reads(4, "  28.0%   28.0%  web               kernel    [kernel]              copy_page")
+	e.reads(5, `   2.0%    2.0%  bad\x1b[2J        user      bad                   \x1b[31mred`)
+	e.reads(6, "   0.0%   98.0%  web               user      web                   main")
 
 	e.press("t")
 	e.sees("functions by total time")
-	assert.Equal(t, "   0.0%   98.0%  web               user      web                   main", e.lines()[3])
+	e.reads(3, "   0.0%   98.0%  web               user      web                   main")
 
 	e.press("v")
 	e.sees("modules by total time")

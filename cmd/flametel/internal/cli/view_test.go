@@ -237,6 +237,7 @@ func TestTargetsAreNamed(t *testing.T) {
 	t.Parallel()
 	p := flametel(t, "samples", "record", "-d", "0.1", "--container", "0123456789abcdef", "-f", "folded")
 	p.run()
+	assert.Contains(t, p.stderr.String(), "flametel: warning: no process of container 0123456789abcdef runs; ")
 	assert.Contains(t, p.stderr.String(), "recording container 0123456789ab at 99 Hz for 0.1 s")
 	require.Len(t, p.files(), 1)
 	assert.Regexp(t, `^profile-0123456789ab-\d{8}-\d{6}\.folded$`, p.files()[0])

@@ -62,6 +62,9 @@ func (r *recording) prepare() (err error) {
 	if err := checkCgroups(r.Cgroups); err != nil {
 		return err
 	}
+	for _, id := range absent(r.Containers, "/proc") {
+		r.Messages.Printf("flametel: warning: no process of container %s runs; docker ps or crictl ps shows the IDs of those that do", id)
+	}
 	for _, path := range r.Outputs {
 		if err := checkOutput(path); err != nil {
 			return err

@@ -160,6 +160,8 @@ func (r *recording) reason(a *tally.Accounting) string {
 		return "what was taken was lost"
 	case a.LeftOut > 0:
 		return fmt.Sprintf("none of %s has a frame that you asked for", figures.Counted(a.LeftOut, "sample", "samples"))
+	case a.Filtered > 0 && len(r.Containers)+len(r.Cgroups) > 0:
+		return "no process of what you record used a CPU"
 	case a.Filtered > 0:
 		return "what you record did not use a CPU"
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -64,6 +65,30 @@ func checkCgroups(list []string) error {
 		}
 	}
 	return nil
+}
+
+// absent returns the containers that no running process belongs to, as far as
+// procfs below a root says. They may still come to life.
+func absent(containers []string, root string) []string {
+	if len(containers) == 0 {
+		return nil
+	}
+	missing := slices.Clone(containers)
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		if _, err := strconv.Atoi(e.Name()); err != nil {
+			continue
+		}
+		groups, err := os.ReadFile(filepath.Join(root, e.Name(), "cgroup"))
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		missing = slices.DeleteFunc(missing, func(id string) bool { return strings.Contains(string(groups), id) })
+	}
+	return missing
 }
 
 // processName is the name of a process, at most 15 bytes of it.
