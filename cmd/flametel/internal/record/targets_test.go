@@ -1,0 +1,42 @@
+package record
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestContainersWithoutProcesses(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"12/cgroup": "0::/system.slice/docker-0123456789abcdef.scope\n", "13/cgroup": "0::/\n", "self/cgroup": "0::/docker/ffffffffffff\n",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o644))
+	}
+	assert.Equal(t, []string{"ffffffffffff"}, absent([]string{"0123456789ab", "ffffffffffff"}, root))
+	assert.Empty(t, absent(nil, root))
+}
+
+func TestCgroupPaths(t *testing.T) {
+	t.Parallel()
+	for given, want := range map[string]string{
+		"/system.slice/nginx.service": "/system.slice/nginx.service", "system.slice/nginx.service/": "/system.slice/nginx.service",
+		"/sys/fs/cgroup/user.slice": "/user.slice", "/sys/fs/cgroups": "/sys/fs/cgroups",
+	} {
+		assert.Equal(t, want, cgroupPath(given), given)
+	}
+}
+
+func TestTwinStandsBesideItsFile(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"a.svg": "a.diff.svg", "d/a.pb.gz": "d/a.diff.svg", "a.speedscope.json": "a.diff.svg", "a.out": "a.diff.svg",
+	} {
+		assert.Equal(t, want, twinOf(path), path)
+	}
+}
