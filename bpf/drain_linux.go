@@ -16,10 +16,10 @@ const batchSize = 1024
 // drainer empties the kernel's maps. It keeps its buffers from one drain to
 // the next.
 type drainer struct {
-	objects    *objects
-	epoch      uint32 // what programs read as generation; its low bit is the half of the maps
-	began      time.Time       // when counting into the current generation began
-	before     [2][]ftStatsRow // counters of each generation when last drained, by CPU
+	objects *objects
+	epoch   uint32          // what programs read as generation; its low bit is the half of the maps
+	began   time.Time       // when counting into the current generation began
+	before  [2][]ftStatsRow // counters of each generation when last drained, by CPU
 
 	keys   []profileFtCountKey
 	counts []profileFtCount

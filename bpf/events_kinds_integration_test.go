@@ -46,7 +46,7 @@ func drainOf(t testing.TB, tr *Tracer, pid int) (list []Sample, stats Stats) {
 }
 
 // total adds up the sums of samples.
-func total(list []Sample) (count uint64, sums [2]uint64) {
+func total(list []Sample) (count uint64, sums [3]uint64) {
 	for _, s := range list {
 		count += s.Count
 		sums[0] += s.Sums[0]

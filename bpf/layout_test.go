@@ -13,7 +13,7 @@ func TestLayoutsMatchTheKernelSide(t *testing.T) {
 	require.EqualValues(t, 48, unsafe.Offsetof(profileFtCountKey{}.Pid))
 	require.EqualValues(t, 60, unsafe.Offsetof(profileFtCountKey{}.Flags))
 	require.EqualValues(t, 64, unsafe.Offsetof(profileFtCountKey{}.Comm))
-	require.EqualValues(t, 32, unsafe.Sizeof(profileFtCount{}))
+	require.EqualValues(t, 40, unsafe.Sizeof(profileFtCount{}))
 	require.EqualValues(t, 272, unsafe.Sizeof(profileFtChunk{}))
 	require.EqualValues(t, 16, unsafe.Offsetof(profileFtChunk{}.Words))
 	require.EqualValues(t, 16, unsafe.Sizeof(profileFtTarget{}))

@@ -90,8 +90,11 @@ type Sample struct {
 	// LastNanos is when the newest of them was taken, CLOCK_MONOTONIC.
 	LastNanos uint64
 	// Sums are what the observations add up to, in the terms of their kind:
-	// nanoseconds or bytes.
-	Sums [2]uint64
+	// nanoseconds or bytes. With the flag Selected the last one is how many
+	// observations the sample stands for, and the others are those of all of
+	// these; if it is 0, the stack is that of a first observation and not chosen
+	// by chance. Stats does not count these samples, but those with Total.
+	Sums [3]uint64
 	// Detail says what happened and Record holds the bytes of a text, both in
 	// the terms of the kind.
 	Detail uint64
@@ -131,6 +134,10 @@ type Stats struct {
 	// the kernel's throttling took the time; MissedIdle those of idle CPUs,
 	// which cost nothing. Neither is part of Taken.
 	Missed, MissedIdle uint64
+
+	// Share is the part of the time in which there was something to take, 0
+	// meaning all of it. Values are scaled up by whoever sets it.
+	Share float64
 
 	// CountsUsed and StacksUsed are how much of the two kernel maps was full
 	// when they were drained, 0 to 1.

@@ -32,10 +32,7 @@ const maxSyscalls = 1024
 // With a look interval there are three sorts of samples:
 //
 //   - with the flag Total: the exact number and time of calls, without stack;
-//   - with the flag Selected: a stack of some of these. Sums[0] is their time and
-//     Sums[1] their number, both times what they stand for; where Sums[1] is 0
-//     the stack is that of a first call and tells only what the calls may be.
-//     Stats does not count these;
+//   - with the flag Selected: a stack of some of these, see Sample;
 //   - others: calls that took long, with their stack, in no total.
 func Syscalls(o SyscallOptions) *Probe {
 	var wanted, compat [maxSyscalls / 64]uint64
@@ -89,7 +86,7 @@ func readCells(t *Tracer, epoch uint32, dst []Sample) ([]Sample, error) {
 			}
 			dst = append(dst, Sample{
 				PID: c.Pid, StartNanos: c.StartNs, Comm: c.Comm, Flags: Total, Count: c.Count,
-				LastNanos: c.LastNs, Sums: [2]uint64{c.Ns}, Detail: c.Detail,
+				LastNanos: c.LastNs, Sums: [3]uint64{c.Ns}, Detail: c.Detail,
 			})
 		}
 	}

@@ -160,8 +160,6 @@ static __always_inline void ft_waited(struct ft_sink *to, struct ft_count_key *k
 
 	add.sums[0] = ns * stands_for;
 	add.sums[1] = first ? stands_for : 0;
-	if (stands_for > 1)
-		key->flags |= FT_SELECTED;
 	ft_event_count(to, key, &add);
 }
 

@@ -126,7 +126,7 @@ int profile(struct ft_perf_ctx *ctx)
 		st->user_truncated++;
 	if (key.flags & FT_KERNEL_TRUNCATED)
 		st->kernel_truncated++;
-	if (ft_count_add(counts, &key))
+	if (ft_count_add(counts, &key) < 0)
 		st->lost_counts_full++;
 	else
 		st->kept++;

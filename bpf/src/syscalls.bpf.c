@@ -11,6 +11,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "calls.h"
+#include "looks.h"
 
 /* Calls of this length always have their stack. */
 const volatile u64 always_ns;
@@ -75,7 +76,7 @@ static __noinline int ft_spill(struct ft_cell *cell)
 		return 0;
 	__builtin_memcpy(key.comm, cell->comm, sizeof(key.comm));
 	add.sums[0] = cell->ns;
-	if (ft_count_sums(to.counts, &key, &add)) {
+	if (ft_count_sums(to.counts, &key, &add) < 0) {
 		to.st->kept -= add.count;
 		to.st->lost_counts_full += add.count;
 	}
@@ -112,49 +113,6 @@ static __always_inline bool ft_add_to_cell(u32 pid, u64 start_ns, u64 detail, u6
 	return true;
 }
 
-#define FT_BUSY 1 /* no error of a map, which are below 0 */
-
-/*
- * Counts a call with its stack: by itself, or as one that the totals are
- * shared out by. stands_for is 0 for a stack that is used if there is no other.
- */
-static __noinline int ft_count_stack(void *ctx, struct ft_count_key *key, u64 ns, u32 stands_for)
-{
-	struct ft_count add = { .count = 1, .last_ns = bpf_ktime_get_ns() };
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct ft_scratch *s;
-	struct ft_sink to;
-	long err = FT_BUSY;
-	u32 zero = 0;
-
-	if (!ft_sink_open(&to, generation))
-		return 0;
-	ft_identify(key, task, bpf_get_current_pid_tgid());
-	s = bpf_map_lookup_elem(&scratch, &zero);
-	if (s && !s->busy) {
-		s->busy = 1;
-		barrier();
-		err = ft_user_stack_saved(s, to.chunks, ctx, task, key);
-		ft_scratch_put(s);
-	}
-	if (key->flags & FT_SELECTED) {
-		/* The totals have counted it: nothing is lost without the stack. */
-		add.sums[0] = ns * (stands_for ? stands_for : 1);
-		add.sums[1] = stands_for;
-		if (!err)
-			ft_count_sums(to.counts, key, &add);
-		return 0;
-	}
-	add.sums[0] = ns;
-	if (!err)
-		ft_event_count(&to, key, &add);
-	else if (err == FT_BUSY)
-		ft_bump(&to.st->lost_scratch);
-	else
-		ft_bump(&to.st->lost_stacks_full);
-	return 0;
-}
-
 SEC("tp_btf/sys_enter")
 int syscalls_enter(u64 *ctx)
 {
@@ -184,37 +142,41 @@ SEC("tp_btf/sys_exit")
 int syscalls_exit(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	u32 tid = task->pid, gen = generation, at = gen & 1, stands_for;
+	u32 tid = task->pid, at;
 	struct ft_call *c = ft_call_find(tid);
-	struct ft_count_key key = {};
+	struct ft_seen seen = { .add.count = 1, .stacks = FT_USER_STACK, .counted = true };
+	struct ft_scratch *s;
 	struct ft_stats *st;
-	u64 now, ns, detail;
-	bool first;
+	u64 now;
 
 	if (!c)
 		return 0;
 	now = bpf_ktime_get_ns();
-	ns = now - c->enter_ns;
-	detail = ft_detail(c, ctx[1]);
-	stands_for = ft_rate_choose(&c->rate, now);
+	seen.gen = generation;
+	seen.add.last_ns = now;
+	seen.add.sums[0] = now - c->enter_ns;
+	seen.key.detail = ft_detail(c, ctx[1]);
+	seen.stands_for = ft_rate_choose(&c->rate, now);
 	if (!ft_call_end(c, tid))
 		return 0;
+	at = seen.gen & 1;
 	st = bpf_map_lookup_elem(&stats, &at);
 	if (!st)
 		return 0; /* cannot happen: the array has two entries */
 	st->taken++;
-	if (!look_ns || ns >= always_ns) {
-		key.detail = detail;
-		ft_count_stack(ctx, &key, ns, 1);
-		return 0;
+	seen.exact = !look_ns || seen.add.sums[0] >= always_ns;
+	if (!seen.exact) {
+		st->kept++;
+		seen.first = ft_add_to_cell(task->tgid, task->group_leader->start_boottime,
+					    seen.key.detail, seen.add.sums[0], now, seen.gen);
+		if (!seen.stands_for && !seen.first)
+			return 0;
 	}
-	st->kept++;
-	first = ft_add_to_cell(task->tgid, task->group_leader->start_boottime, detail, ns, now, gen);
-	if (!stands_for && !first)
-		return 0;
-	key.detail = detail;
-	key.flags = FT_SELECTED;
-	ft_count_stack(ctx, &key, ns, stands_for);
+	ft_identify(&seen.key, (void *)task, bpf_get_current_pid_tgid());
+	s = ft_scratch_try();
+	ft_observe(ctx, s, &seen);
+	if (s)
+		ft_scratch_put(s);
 	return 0;
 }
 

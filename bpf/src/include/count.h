@@ -22,7 +22,9 @@ static __always_inline bool ft_is_target(u32 pid, u64 start_ns)
 	return t->verdict == FT_KEEP;
 }
 
-/* Adds to the count of key. Returns 0, or the error of the map. */
+#define FT_FIRST 1
+
+/* Adds to the count of key. Returns 0 or FT_FIRST, or the error of the map. */
 static __always_inline long ft_count_sums(void *counts, struct ft_count_key *key,
 					  struct ft_count *add)
 {
@@ -32,7 +34,7 @@ static __always_inline long ft_count_sums(void *counts, struct ft_count_key *key
 	if (!found) {
 		err = bpf_map_update_elem(counts, key, add, BPF_NOEXIST);
 		if (!err)
-			return 0;
+			return FT_FIRST;
 		/* Another CPU may have been faster with the same key. */
 		found = bpf_map_lookup_elem(counts, key);
 		if (!found)
@@ -46,7 +48,7 @@ static __always_inline long ft_count_sums(void *counts, struct ft_count_key *key
 	return 0;
 }
 
-/* Adds one to the count of key. Returns 0, or the error of the map. */
+/* Adds one to the count of key. Returns less than 0 if the map has no room. */
 static __always_inline long ft_count_add(void *counts, struct ft_count_key *key)
 {
 	struct ft_count one = { .count = 1, .last_ns = bpf_ktime_get_ns() };

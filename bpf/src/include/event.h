@@ -98,7 +98,7 @@ full:
 static __always_inline void ft_event_count(struct ft_sink *to, struct ft_count_key *key,
 					   struct ft_count *add)
 {
-	if (ft_count_sums(to->counts, key, add)) {
+	if (ft_count_sums(to->counts, key, add) < 0) {
 		ft_bump(&to->st->lost_counts_full);
 		return;
 	}

@@ -72,13 +72,13 @@ struct ft_count_key {
 };
 _Static_assert(sizeof(struct ft_count_key) == 80, "ft_count_key is part of the ABI to Go");
 
-#define FT_SUMS 2
+#define FT_SUMS 3
 struct ft_count {
 	u64 count;
 	u64 last_ns; /* newest sample, CLOCK_MONOTONIC */
 	u64 sums[FT_SUMS]; /* nanoseconds, bytes, ...: each kind has its own */
 };
-_Static_assert(sizeof(struct ft_count) == 32, "ft_count is part of the ABI to Go");
+_Static_assert(sizeof(struct ft_count) == 40, "ft_count is part of the ABI to Go");
 
 /* Counters of one CPU in one generation (see maps.h); they only grow. */
 struct ft_stats {

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Exact totals and stacks of some: what happens often is counted each time, by
+ * process and by what it was, and looked at now and then. User space shares the
+ * totals out among the stacks.
+ */
+#ifndef FLAMETEL_LOOKS_H
+#define FLAMETEL_LOOKS_H
+
+#include "event.h"
+#include "rate.h"
+
+/* What was observed of the current task. */
+struct ft_seen {
+	struct ft_count_key key; /* detail and record are set, and who it is */
+	struct ft_count add; /* count 1, the time, and the sums but the last */
+	u32 gen; /* the generation that all of it goes to */
+	u32 stands_for; /* ft_rate_choose */
+	u32 stacks; /* FT_USER_STACK and FT_KERNEL_STACK */
+	bool exact; /* has its stack whatever was chosen */
+	bool counted; /* is in the totals already */
+	bool first; /* with counted: the first of its total */
+};
+
+/* The sum that holds what a stack stands for. */
+#define FT_WEIGHT (FT_SUMS - 1)
+
+/* Multiplies what a stack that was chosen stands for. */
+static __always_inline void ft_weigh(struct ft_count *add, u32 stands_for)
+{
+	/* The stack of the first is used only if none was chosen. */
+	u32 n = stands_for ? stands_for : 1;
+
+	for (u32 i = 0; i < FT_WEIGHT; i++)
+		add->sums[i] *= n;
+	add->sums[FT_WEIGHT] = stands_for;
+}
+
+/*
+ * Counts what was observed. s is the scratch space, which the caller has taken,
+ * or 0 if it is in use.
+ */
+static __noinline int ft_observe(void *ctx, struct ft_scratch *s, struct ft_seen *o)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct ft_sink to;
+	long err = 0;
+
+	if (!ft_sink_open(&to, o->gen))
+		return 0;
+	if (!o->exact) {
+		if (!o->counted) {
+			o->key.flags = FT_TOTAL;
+			err = ft_count_sums(to.counts, &o->key, &o->add);
+			if (err < 0) {
+				ft_bump(&to.st->lost_counts_full);
+				return 0;
+			}
+			ft_bump(&to.st->kept);
+			o->first = err == FT_FIRST;
+		}
+		/* The totals have it: nothing is lost without the stack. */
+		if (!s || (!o->stands_for && !o->first))
+			return 0;
+		o->key.flags = FT_SELECTED;
+		ft_weigh(&o->add, o->stands_for);
+	} else if (!s) {
+		ft_bump(&to.st->lost_scratch);
+		return 0;
+	}
+	if (o->stacks & FT_KERNEL_STACK) {
+		o->key.flags |= FT_KERNEL_MODE;
+		err = ft_kernel_stack(s, to.chunks, ctx, &o->key);
+	} else {
+		err = 0;
+	}
+	if (!err && (o->stacks & FT_USER_STACK))
+		err = ft_user_stack_saved(s, to.chunks, ctx, task, &o->key);
+	if (!o->exact) {
+		if (!err)
+			ft_count_sums(to.counts, &o->key, &o->add);
+		return 0;
+	}
+	if (err)
+		ft_bump(&to.st->lost_stacks_full);
+	else
+		ft_event_count(&to, &o->key, &o->add);
+	return 0;
+}
+
+/* The scratch space, or 0 if it is in use; ft_scratch_put gives it back. */
+static __always_inline struct ft_scratch *ft_scratch_try(void)
+{
+	u32 zero = 0;
+	struct ft_scratch *s = bpf_map_lookup_elem(&scratch, &zero);
+
+	if (!s || s->busy)
+		return 0;
+	s->busy = 1;
+	barrier();
+	return s;
+}
+
+#endif
