@@ -234,7 +234,7 @@ func (w *Walker) framePointer(kind Kind) End {
 	at := w.regs.FP
 	known := !w.exact && (kind != KindNone || w.chained)
 	switch {
-	case at == 0 && known && kind != KindSwitch:
+	case at == 0 && known:
 		return EndZero
 	case at == 0 || at%8 != 0 || kind != KindSwitch && at < w.regs.SP:
 		return EndFrame

@@ -155,7 +155,7 @@ func TestFramePointerOfZero(t *testing.T) {
 		"saved by other code":   {leaf: byRow, fp: 5, end: EndFrame},
 		"kept by other code":    {leaf: Row{Kind: KindSP, CFA: 2}, end: EndFrame},
 		"in code with records":  {leaf: byRow, root: Row{Kind: KindFramePointer}, fp: 5, end: EndZero},
-		"where stacks switch":   {leaf: byRow, root: Row{Kind: KindSwitch}, fp: 5, end: EndFrame},
+		"where stacks switch":   {leaf: byRow, root: Row{Kind: KindSwitch}, fp: 5, end: EndZero},
 		"in code with its rows": {leaf: byRow, root: Row{Kind: KindSP, CFA: 1}, fp: 5, end: EndZero}, // a return address of 0
 	} {
 		t.Run(name, func(t *testing.T) {

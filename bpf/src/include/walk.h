@@ -98,9 +98,9 @@ static __always_inline long ft_step_record(struct ft_walk *w, u32 kind)
 	u64 rec[2];
 	long err;
 
-	/* The outermost record has 0; so has the stack of Go's scheduler. */
+	/* The outermost record has 0, and so has Go's scheduler below mcall. */
 	if (w->fp == 0)
-		return ft_ends(w, known && above ? FT_END_ZERO : FT_END_FRAME);
+		return ft_ends(w, known ? FT_END_ZERO : FT_END_FRAME);
 	w->s->chained = true;
 	w->s->near = false;
 	/*
