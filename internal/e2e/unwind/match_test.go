@@ -72,6 +72,23 @@ type expectation struct {
 // check asserts an expectation. How often each odd stack was seen is shown.
 func (e expectation) check(t *testing.T, list stacks) {
 	t.Helper()
+	e.checkBy(t, list, func(s *stack) (whole, beginning bool) {
+		body := s.body()
+		if len(body) == len(s.frames) {
+			return false, false // it must begin where a thread does
+		}
+		return e.match(body)
+	})
+}
+
+// checkAll is check, but the chains begin with the root.
+func (e expectation) checkAll(t *testing.T, list stacks) {
+	t.Helper()
+	e.checkBy(t, list, func(s *stack) (whole, beginning bool) { return e.match(s.frames) })
+}
+
+func (e expectation) checkBy(t *testing.T, list stacks, match func(s *stack) (whole, beginning bool)) {
+	t.Helper()
 	// During an exec there is no user stack.
 	list = slices.DeleteFunc(slices.Clone(list), func(s stack) bool { return len(s.frames) == 0 })
 	require.NotEmpty(t, list)
@@ -86,10 +103,7 @@ func (e expectation) check(t *testing.T, list stacks) {
 			show["cut: "+text] += s.count
 			continue
 		}
-		w, b := e.match(s.body())
-		if len(s.body()) == len(s.frames) {
-			w, b = false, false // it must begin where a thread does
-		}
+		w, b := match(s)
 		switch {
 		case w:
 			whole += s.count

@@ -98,6 +98,15 @@ func TestUnusualStacks(t *testing.T) {
 			c("coroutine", "", exactly(0.7, "entry x y spin", "entry x y swapcontext|?libc.so.6 ..."))
 		}
 	}
+	for _, name := range []string{"threads_musl", "signal_musl"} {
+		source, _, _ := strings.Cut(name, "_")
+		chain := calls("worker a spin")
+		if source == "signal" {
+			chain = "main ... __restore_rt|?libc.so handler spin"
+		}
+		add(name, compile("musl-gcc", name, source+".c", "-O2 -pthread", noFP), exactly(0.3, chain, "main ..."))
+		add(name+"_static", compile("musl-gcc", name+"_static", source+".c", "-O2 -pthread -static", noFP), exactly(0.3, chain, "main ..."))
+	}
 	// The last instruction of _Unwind_Resume switches stacks.
 	cxx := exactly(0.3, "main a spin", "main a ...", "... worker sorter ... less spin", "... sorter ...")
 	cxx.incomplete = 0.005

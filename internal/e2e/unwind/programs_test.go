@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -74,17 +75,17 @@ func buildAll(t *testing.T, programs []program) string {
 	return dir
 }
 
-// start runs a command until the test ends.
+// start runs a command, in a process group of its own, until the test ends.
 func start(t testing.TB, dir, program string, args ...string) int {
 	t.Helper()
 	cmd := exec.Command(program, args...)
 	cmd.Dir = dir
-	cmd.Stderr = os.Stderr
 	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+dir)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, cmd.Start())
 	_ = unix.Setpriority(unix.PRIO_PROCESS, cmd.Process.Pid, 0) // see TestMain
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
+		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // its children too
 		_ = cmd.Wait()
 	})
 	return cmd.Process.Pid
