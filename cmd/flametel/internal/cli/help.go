@@ -11,7 +11,7 @@ Examples:
   flametel record -p 1234 -d 10 -o profile.svg      a process and its children, 10 s
   flametel record -o build.svg -- make -j8          a command from its start to its end
   flametel record --container 3f4e8c0d9a1b          a container, as docker ps shows it
-  flametel record -o a.svg -o a.pb.gz               one recording, two outputs
+  flametel record -o now.svg --diff before.svg      and what changed since another recording
   flametel record -o - | grep nginx                 folded stacks on standard output
 
 Target (default: the whole host):

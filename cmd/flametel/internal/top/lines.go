@@ -8,6 +8,7 @@ import (
 	"github.com/clipperhouse/displaywidth"
 
 	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
+	"github.com/flametel/flametel/exporter/callgraph"
 )
 
 // style is how a line looks; a screen gives it colours.
@@ -20,6 +21,9 @@ const (
 	chosen
 	faint
 	alarm
+	// Lines of functions of the kernel and of runtimes; others are plain.
+	kernelLine
+	jitLine
 )
 
 // line is a line of the screen. Its text holds nothing that a terminal would take
@@ -66,7 +70,7 @@ func (v *view) lines(t *table, f facts, width, height int) []line {
 	}
 	names := max(width-displaywidth.String(v.beforeName()), minName)
 	for i := v.top; i < min(v.top+room, len(t.rows)); i++ {
-		l := line{clip(v.rowText(t, &t.rows[i], names), width), plain}
+		l := line{clip(v.rowText(t, &t.rows[i], names), width), rowStyle(&t.rows[i])}
 		if i == v.selected {
 			l.style = chosen
 		}
@@ -79,6 +83,22 @@ func (v *view) lines(t *table, f facts, width, height int) []line {
 		out = append(out, line{})
 	}
 	return append(out[:headLines+room], v.footer(width))
+}
+
+// rowStyle is the look of a line: that of its kind, which stands there in words
+// as well.
+func rowStyle(r *row) style {
+	switch {
+	case r.name == "":
+		return plain // not a function
+	case r.kind == callgraph.Kernel:
+		return kernelLine
+	case r.kind == callgraph.JIT:
+		return jitLine
+	case r.kind == callgraph.Unknown:
+		return faint
+	}
+	return plain
 }
 
 // facts is the first line.

@@ -134,6 +134,10 @@ func looks(s style) tcell.Style {
 		return base.Reverse(true)
 	case faint:
 		return base.Dim(true)
+	case kernelLine: // as in flame graphs, as far as 16 colours go
+		return base.Foreground(color.Olive)
+	case jitLine:
+		return base.Foreground(color.Purple)
 	case alarm:
 		return base.Foreground(color.Red).Bold(true)
 	}
