@@ -27,6 +27,12 @@ type Config struct {
 	CPU CPUConfig `mapstructure:"cpu"`
 	// OffCPU profiles what threads wait for. Off unless present.
 	OffCPU configoptional.Optional[OffCPUConfig] `mapstructure:"off_cpu"`
+	// Syscalls profiles which system calls programs make. Off unless present.
+	Syscalls configoptional.Optional[SyscallsConfig] `mapstructure:"syscalls"`
+	// FileOpens profiles which files programs open. Off unless present.
+	FileOpens configoptional.Optional[FileOpensConfig] `mapstructure:"file_opens"`
+	// FileReads profiles reads of regular files. Off unless present.
+	FileReads configoptional.Optional[FileReadsConfig] `mapstructure:"file_reads"`
 	// OnMissing says what happens if this kernel cannot do what a kind of
 	// profile needs: fail to start, or skip the kind. Default fail.
 	OnMissing string `mapstructure:"on_missing"`

@@ -3,7 +3,12 @@ package receiver
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	"go.opentelemetry.io/collector/config/configoptional"
+
+	"github.com/flametel/flametel/receiver/internal/sysname"
 )
 
 // OffCPUConfig is the configuration of off-CPU profiles.
@@ -19,6 +24,82 @@ type OffCPUConfig struct {
 	_ struct{}
 }
 
+func (c *OffCPUConfig) validate(key string) error {
+	return errors.Join(
+		between(key+"::min_duration", c.MinDuration, 0, maxMinDuration),
+		between(key+"::stack_interval", c.StackInterval, 0, maxStackInterval))
+}
+
+// SyscallsConfig is the configuration of profiles of system calls.
+type SyscallsConfig struct {
+	// Names are the calls to count, such as openat. Default all.
+	Names []string `mapstructure:"names"`
+	// StackInterval is about how often the stack of a thread is taken that makes
+	// many calls; the exact totals are shared out among these stacks. Threads
+	// that make fewer, and calls of 10 ms or more, always have theirs. Default
+	// 1ms; 0s: the stack of each call. At most 1s.
+	StackInterval time.Duration `mapstructure:"stack_interval"`
+	// Share is the part of the time in which calls are looked at, from 0.01 to
+	// 1; what is counted is scaled up. Calls that are under way when a turn ends
+	// are not counted. Default 1.
+	Share float64 `mapstructure:"share"`
+
+	_ struct{}
+}
+
+func (c *SyscallsConfig) validate(key string) error {
+	errs := []error{
+		checkEach(key+"::names", c.Names, checkSyscall),
+		between(key+"::stack_interval", c.StackInterval, 0, maxStackInterval),
+	}
+	if !(c.Share >= minShare && c.Share <= 1) {
+		errs = append(errs, fmt.Errorf("%s::share: must be between %v and 1, got %v", key, minShare, c.Share))
+	}
+	return errors.Join(errs...)
+}
+
+func checkSyscall(name string) error {
+	if name == "" {
+		return errors.New("must not be empty")
+	}
+	_, native := sysname.Number(name)
+	_, compat := sysname.CompatNumber(name)
+	if native || compat {
+		return nil
+	}
+	return fmt.Errorf("there is no system call %q; did you mean %s?", name, strings.Join(sysname.Nearest(name, 3), ", "))
+}
+
+// FileOpensConfig is the configuration of profiles of opened files.
+type FileOpensConfig struct {
+	// FailedOnly leaves out files that could be opened. Default false.
+	FailedOnly bool `mapstructure:"failed_only"`
+	// StackInterval is that of system calls. Default 1ms.
+	StackInterval time.Duration `mapstructure:"stack_interval"`
+
+	_ struct{}
+}
+
+func (c *FileOpensConfig) validate(key string) error {
+	return between(key+"::stack_interval", c.StackInterval, 0, maxStackInterval)
+}
+
+// FileReadsConfig is the configuration of profiles of reads.
+type FileReadsConfig struct {
+	// MinDuration leaves shorter reads out. Default 0s, at most 1m.
+	MinDuration time.Duration `mapstructure:"min_duration"`
+	// StackInterval is that of system calls. Default 1ms.
+	StackInterval time.Duration `mapstructure:"stack_interval"`
+
+	_ struct{}
+}
+
+func (c *FileReadsConfig) validate(key string) error {
+	return errors.Join(
+		between(key+"::min_duration", c.MinDuration, 0, maxMinDuration),
+		between(key+"::stack_interval", c.StackInterval, 0, maxStackInterval))
+}
+
 // The values of on_missing.
 const (
 	onMissingFail = "fail"
@@ -29,29 +110,36 @@ const (
 const (
 	maxMinDuration   = time.Minute
 	maxStackInterval = time.Second
+	minShare         = 0.01
 )
 
 // errNoKind says that there is nothing to do.
 var errNoKind = errors.New("no kind of profile is on: leave cpu::enabled at true, or add another such as off_cpu")
 
-// validateKinds checks the kinds of profiles.
+// validateKinds checks the kinds that are on.
 func (c *Config) validateKinds() error {
-	var errs []error
-	kinds := 0
-	if c.CPU.Enabled {
-		kinds++
+	errs := []error{
+		validateKind("off_cpu", &c.OffCPU),
+		validateKind("syscalls", &c.Syscalls),
+		validateKind("file_opens", &c.FileOpens),
+		validateKind("file_reads", &c.FileReads),
 	}
-	if o := c.OffCPU.Get(); o != nil {
-		kinds++
-		errs = append(errs,
-			between("off_cpu::min_duration", o.MinDuration, 0, maxMinDuration),
-			between("off_cpu::stack_interval", o.StackInterval, 0, maxStackInterval))
-	}
-	if kinds == 0 {
+	if !c.CPU.Enabled && !c.OffCPU.HasValue() && !c.Syscalls.HasValue() && !c.FileOpens.HasValue() && !c.FileReads.HasValue() {
 		errs = append(errs, errNoKind)
 	}
 	if c.OnMissing != onMissingFail && c.OnMissing != onMissingSkip {
 		errs = append(errs, fmt.Errorf("on_missing: must be fail or skip, got %q", c.OnMissing))
 	}
 	return errors.Join(errs...)
+}
+
+// validateKind checks the section of a kind if it is present.
+func validateKind[T any, P interface {
+	*T
+	validate(key string) error
+}](key string, section *configoptional.Optional[T]) error {
+	if !section.HasValue() {
+		return nil
+	}
+	return P(section.Get()).validate(key)
 }

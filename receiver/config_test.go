@@ -59,6 +59,9 @@ func TestLoadConfig(t *testing.T) {
 			}
 			c.CPU = CPUConfig{Frequency: 199}
 			c.OffCPU = configoptional.Some(OffCPUConfig{MinDuration: time.Millisecond, StackInterval: 5 * time.Millisecond})
+			c.Syscalls = configoptional.Some(SyscallsConfig{Names: []string{"openat", "read"}, StackInterval: 2 * time.Millisecond, Share: 0.2})
+			c.FileOpens = configoptional.Some(FileOpensConfig{FailedOnly: true, StackInterval: 3 * time.Millisecond})
+			c.FileReads = configoptional.Some(FileReadsConfig{MinDuration: 10 * time.Millisecond, StackInterval: 4 * time.Millisecond})
 			c.OnMissing = "skip"
 			c.Unwind = UnwindConfig{MaxTableMiB: 64}
 			c.Symbols = SymbolsConfig{
@@ -72,6 +75,9 @@ func TestLoadConfig(t *testing.T) {
 		}},
 		{"ebpf_profiler/kinds", func(c *Config) {
 			c.OffCPU = configoptional.Some(OffCPUConfig{StackInterval: time.Millisecond})
+			c.Syscalls = configoptional.Some(SyscallsConfig{StackInterval: time.Millisecond, Share: 1})
+			c.FileOpens = configoptional.Some(FileOpensConfig{StackInterval: time.Millisecond})
+			c.FileReads = configoptional.Some(FileReadsConfig{StackInterval: time.Millisecond})
 		}},
 	}
 	for _, tt := range tests {
@@ -109,6 +115,14 @@ func TestValidateReportsAll(t *testing.T) {
 		`map_entries: must be between 0 and 524288, got -1`,
 		`off_cpu::min_duration: must be between 0s and 1m0s, got -1s`,
 		`off_cpu::stack_interval: must be between 0s and 1s, got 2s`,
+		`syscalls::names::1: there is no system call "fstatat"; did you mean newfstatat, fstat, fstatfs?`,
+		`syscalls::names::2: there is no system call "opnat"; did you mean openat, openat2, open?`,
+		`syscalls::names::3: must not be empty`,
+		`syscalls::stack_interval: must be between 0s and 1s, got -1s`,
+		`syscalls::share: must be between 0.01 and 1, got 0`,
+		`file_opens::stack_interval: must be between 0s and 1s, got 2s`,
+		`file_reads::min_duration: must be between 0s and 1m0s, got 1h0m0s`,
+		`file_reads::stack_interval: must be between 0s and 1s, got 2s`,
 		`on_missing: must be fail or skip, got "ignore"`,
 		`targets::pids::0: must be between 1 and 4194304, got 0`,
 		`targets::pids::2: must be between 1 and 4194304, got -1`,
@@ -182,7 +196,7 @@ func TestReadmeListsKeys(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	keys := configKeys(reflect.TypeFor[Config](), "")
-	assert.Len(t, keys, 21)
+	assert.Len(t, keys, 28)
 	for _, key := range keys {
 		assert.Contains(t, string(readme), "\n| `"+key+"` |")
 	}

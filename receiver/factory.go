@@ -29,6 +29,9 @@ func createDefaultConfig() component.Config {
 		// happens every hundredth of a second.
 		CPU:       CPUConfig{Enabled: true, Frequency: 99},
 		OffCPU:    configoptional.Default(OffCPUConfig{StackInterval: time.Millisecond}),
+		Syscalls:  configoptional.Default(SyscallsConfig{StackInterval: time.Millisecond, Share: 1}),
+		FileOpens: configoptional.Default(FileOpensConfig{StackInterval: time.Millisecond}),
+		FileReads: configoptional.Default(FileReadsConfig{StackInterval: time.Millisecond}),
 		OnMissing: onMissingFail,
 		Unwind:    UnwindConfig{Tables: true, MaxTableMiB: 32},
 		Symbols: SymbolsConfig{

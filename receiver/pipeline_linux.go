@@ -216,6 +216,7 @@ func (h *hostSource) count(w *window.Window, src source.Source, samples []bpf.Sa
 		h.log.Warn("Children of targets are not profiled: there are too many targets.", zap.Uint64("children", taken.ChildrenLost))
 	}
 	tally.FrequencyAsked = kind.Frequency
+	tally.Share = taken.Share
 	counts := window.Counts{
 		Taken:      taken.Taken,
 		Idle:       taken.Idle,

@@ -6,7 +6,11 @@ import (
 	"github.com/flametel/flametel/bpf"
 	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/source/cpu"
+	"github.com/flametel/flametel/receiver/internal/source/fileopens"
+	"github.com/flametel/flametel/receiver/internal/source/filereads"
 	"github.com/flametel/flametel/receiver/internal/source/offcpu"
+	"github.com/flametel/flametel/receiver/internal/source/syscalls"
+	"github.com/flametel/flametel/receiver/internal/sysname"
 	"github.com/flametel/flametel/symbolize"
 	"github.com/flametel/flametel/symbolize/debuginfo/debuginfod"
 	"github.com/flametel/flametel/symbolize/demangle"
@@ -38,7 +42,31 @@ func newSources(h *hostSource) []source.Source {
 	if c := cfg.OffCPU.Get(); c != nil {
 		list = append(list, offcpu.New(bpf.OffCPUOptions{MinDuration: c.MinDuration, LookInterval: c.StackInterval}, opts))
 	}
+	if c := cfg.Syscalls.Get(); c != nil {
+		list = append(list, syscalls.New(c.options(), c.Share, opts))
+	}
+	if c := cfg.FileOpens.Get(); c != nil {
+		list = append(list, fileopens.New(bpf.FileOpenOptions{FailedOnly: c.FailedOnly, LookInterval: c.StackInterval}, opts))
+	}
+	if c := cfg.FileReads.Get(); c != nil {
+		list = append(list, filereads.New(bpf.FileReadOptions{MinDuration: c.MinDuration, LookInterval: c.StackInterval}, opts))
+	}
 	return list
+}
+
+// options translates names to numbers. A 32-bit program's call is meant too, as
+// a rule by the same name.
+func (c *SyscallsConfig) options() bpf.SyscallOptions {
+	o := bpf.SyscallOptions{LookInterval: c.StackInterval}
+	for _, name := range c.Names {
+		if nr, ok := sysname.Number(name); ok {
+			o.Numbers = append(o.Numbers, nr)
+		}
+		if nr, ok := sysname.CompatNumber(name); ok {
+			o.Compat = append(o.Compat, nr)
+		}
+	}
+	return o
 }
 
 // newSymbolizer returns what names addresses, and the client of debuginfod

@@ -2,6 +2,7 @@ package pdatabuild
 
 import (
 	"maps"
+	"math"
 	"slices"
 
 	"go.opentelemetry.io/collector/pdata/pprofile"
@@ -30,7 +31,10 @@ const (
 	keyFrequencyAsked    = "flametel.frequency.asked"
 	keyFrequencyAchieved = "flametel.frequency.achieved"
 	keyCPUs              = "flametel.cpus"
+	keyShare             = "flametel.sampling.share"
+	keyError             = "flametel.sampling.error"
 	unitHertz            = "Hz"
+	unitOne              = "1"
 )
 
 // accountingBytes is room for one attribute: its key, value, table entry and
@@ -46,8 +50,8 @@ func (m *message) reserveAccounting(tallies []*window.Tally) pprofile.ResourcePr
 	fillHost(attrs, m.HostName)
 	m.size += attributesBound(attrs)
 	for _, t := range tallies {
-		// Fifteen keys, and one cause of loss that building may add.
-		m.size += profileOverhead + accountingBytes*(16+len(t.Lost)+len(t.FramesUnknown)+len(t.Incomplete))
+		// Seventeen keys, and one cause of loss that building may add.
+		m.size += profileOverhead + accountingBytes*(18+len(t.Lost)+len(t.FramesUnknown)+len(t.Incomplete))
 	}
 	return rp
 }
@@ -91,6 +95,14 @@ func accounting(t *window.Tally, seconds float64) []attribute {
 	for _, reason := range slices.Sorted(maps.Keys(t.FramesUnknown)) {
 		if n := t.FramesUnknown[reason]; n > 0 {
 			out = append(out, count(keyUnknownPrefix+reason.String(), n))
+		}
+	}
+	if t.Share > 0 && t.Share < 1 {
+		out = append(out, doubleAttribute(keyShare, unitOne, t.Share))
+		if t.Kept > 0 {
+			// The standard error of a number of independent events, of which
+			// each is seen with the same probability.
+			out = append(out, doubleAttribute(keyError, unitOne, math.Sqrt((1-t.Share)/float64(t.Kept))))
 		}
 	}
 	if t.FrequencyAsked > 0 {

@@ -37,6 +37,9 @@ type Tally struct {
 	FramesUnknown map[symbolize.Reason]uint64
 	// FrequencyAsked is in hertz for each CPU, 0 for kinds without frequency.
 	FrequencyAsked float64
+	// Share is the part of the time for which the values stand, up to which they
+	// were scaled; 0 for all of it.
+	Share float64
 	// CPUs is the number of CPUs sampled.
 	CPUs int
 }

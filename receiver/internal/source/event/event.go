@@ -23,9 +23,9 @@ type Kind struct {
 	// Describe says what a sample is besides its stack. It is called once for
 	// each pair of detail and record.
 	Describe func(s *bpf.Sample) Description
-	// Refine changes what was drained before anything else sees it; nil leaves
-	// it as it is.
-	Refine func(t *bpf.Tracer, samples []bpf.Sample, stats *bpf.Stats) ([]bpf.Sample, error)
+	// Drained looks at what was drained before anything else does; nil for
+	// nothing to do.
+	Drained func(stats *bpf.Stats)
 	// Started is called when the programs run, the function that it returns when
 	// they end; nil if there is nothing to do.
 	Started func(t *bpf.Tracer) (stop func())
@@ -92,10 +92,13 @@ func (s *Source) Drain() ([]bpf.Sample, bpf.Stats, error) {
 		return nil, bpf.Stats{}, s.errNotStarted()
 	}
 	samples, stats, err := s.tracer.Drain()
-	if err == nil && s.kind.Refine != nil {
-		samples, err = s.kind.Refine(s.tracer, samples, &stats)
+	if err != nil {
+		return samples, stats, err
 	}
-	return samples, stats, err
+	if s.kind.Drained != nil {
+		s.kind.Drained(&stats)
+	}
+	return shareOut(samples), stats, nil
 }
 
 // SyncCPUs has nothing to do: the programs run on all CPUs.
