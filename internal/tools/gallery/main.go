@@ -119,14 +119,12 @@ func bigSource() string {
 
 // record makes the file of a scene.
 func (b *bench) record(ctx context.Context, s *scene) error {
-	out, err := filepath.Abs(filepath.Join(folder, s.name+".svg"))
-	if err != nil {
-		return err
-	}
+	// The command line stands in the file, so it has no paths of this machine.
+	name := s.name + ".svg"
 	var load measure.Group
 	load.Dir = b.dir
 	defer load.Stop()
-	args := []string{"record", "-q", "-F", strconv.Itoa(s.frequency), "-o", out, "--title", s.title}
+	args := []string{"record", "-q", "-F", strconv.Itoa(s.frequency), "-o", name, "--title", s.title}
 	for _, argv := range s.load {
 		pid, err := load.Start(argv[0], argv[1:]...)
 		if err != nil {
@@ -146,15 +144,12 @@ func (b *bench) record(ctx context.Context, s *scene) error {
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, text)
 	}
-	if err := os.Chmod(out, 0o644); err != nil {
-		return err
-	}
-	st, err := os.Stat(out)
+	made, err := os.ReadFile(filepath.Join(b.dir, name))
 	if err != nil {
 		return err
 	}
-	fmt.Printf("%-28s %4d kB  %s\n", filepath.Join(folder, s.name+".svg"), st.Size()/1000, s.title)
-	return nil
+	fmt.Printf("%-28s %4d kB  %s\n", filepath.Join(folder, name), len(made)/1000, s.title)
+	return os.WriteFile(filepath.Join(folder, name), made, 0o644)
 }
 
 // photograph makes the picture for the README with headless Chromium.
