@@ -18,12 +18,14 @@ llvm-strip-14                     llvm-14
 /usr/include/linux/types.h        linux-libc-dev"
 
 readonly bench_needs="
+bpftrace                          bpftrace
 gcc                               gcc
 /usr/include/stdio.h              libc6-dev
 nginx                             nginx-light
 node                              nodejs
 perf                              linux-perf
 python3                           python3
+strace                            strace
 wrk                               wrk"
 
 readonly gallery_needs="
