@@ -19,12 +19,18 @@ type clock struct {
 // openClock starts sampling a CPU. The clock runs with a fixed period, not
 // with a frequency that the kernel adjusts and misses: a sample stands for
 // periodNanos of CPU time.
-func openClock(cpu int, periodNanos uint64, program *ebpf.Program) (_ *clock, err error) {
+func openClock(cpu int, periodNanos uint64, program *ebpf.Program) (*clock, error) {
+	return openSoftware(cpu, unix.PERF_COUNT_SW_CPU_CLOCK, periodNanos, program)
+}
+
+// openSoftware runs a program once for so many of the events that the kernel
+// counts itself, PERF_COUNT_SW_*, on a CPU.
+func openSoftware(cpu int, config, period uint64, program *ebpf.Program) (_ *clock, err error) {
 	attr := unix.PerfEventAttr{
 		Type:   unix.PERF_TYPE_SOFTWARE,
-		Config: unix.PERF_COUNT_SW_CPU_CLOCK,
+		Config: config,
 		Size:   uint32(unsafe.Sizeof(unix.PerfEventAttr{})),
-		Sample: periodNanos,
+		Sample: period,
 		Bits:   unix.PerfBitDisabled,
 	}
 	fd, err := unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)

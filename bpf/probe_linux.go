@@ -14,6 +14,8 @@ import (
 type Probe struct {
 	object *object
 	hooks  []hook
+	// clocked are programs that run on events which the kernel counts itself.
+	clocked []clocked
 	// events is how many observations to expect in a second: it sizes maps.
 	events int
 	// cut names the iterator that counts what is not over at a drain, if any.
@@ -32,6 +34,13 @@ type hook struct {
 	since string
 	// optional hooks make a kind better; it works without them.
 	optional bool
+}
+
+// clocked is an event of the kernel, PERF_COUNT_SW_*, and the program that runs
+// each time.
+type clocked struct {
+	program string
+	config  uint64
 }
 
 // MissingError says that this kernel has not got what a kind of events needs.
@@ -88,6 +97,10 @@ func (p *Probe) fit(spec *ebpf.CollectionSpec) error {
 	if err != nil {
 		return err
 	}
+	return p.fitTo(kernel, spec)
+}
+
+func (p *Probe) fitTo(kernel *btf.Spec, spec *ebpf.CollectionSpec) error {
 	for _, h := range p.hooks {
 		if tracepointType(kernel, h.event) != nil {
 			continue

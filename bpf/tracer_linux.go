@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,7 +21,8 @@ type Tracer struct {
 
 	mu        sync.Mutex
 	links     []link.Link
-	cutter    *link.Iter // nil for kinds whose events take no time
+	events    map[int][]*clock // by CPU
+	cutter    *link.Iter       // nil for kinds whose events take no time
 	drainer   drainer
 	stoppedAt time.Time // zero before
 	session   uint32    // tells calls that began before a Detach
@@ -47,7 +49,7 @@ func NewTracer(p *Probe, opts Options) (_ *Tracer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tracer{probe: p, objects: objects, misses: make(map[string]uint64)}
+	t := &Tracer{probe: p, objects: objects, events: make(map[int][]*clock), misses: make(map[string]uint64)}
 	t.drainer = newDrainer(objects)
 	defer func() {
 		if err != nil {
@@ -82,7 +84,7 @@ func eventEntries(perSecond int, interval time.Duration) int {
 func (t *Tracer) Attach() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed || !t.stoppedAt.IsZero() || len(t.links) > 0 {
+	if t.closed || !t.stoppedAt.IsZero() || len(t.links)+len(t.events) > 0 {
 		return nil
 	}
 	if v := t.objects.programs.Variables[syscallsVarSession]; v != nil {
@@ -103,7 +105,60 @@ func (t *Tracer) Attach() error {
 		}
 		t.links = append(t.links, l)
 	}
+	if err := t.syncCPUs(); err != nil {
+		t.detach()
+		return err
+	}
 	return nil
+}
+
+// SyncCPUs follows CPUs that come and go. Only kinds that hang on events of
+// each CPU have anything to do.
+func (t *Tracer) SyncCPUs() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || !t.stoppedAt.IsZero() {
+		return nil
+	}
+	return t.syncCPUs()
+}
+
+func (t *Tracer) syncCPUs() error {
+	if len(t.probe.clocked) == 0 {
+		return nil
+	}
+	online, err := onlineCPUs()
+	if err != nil {
+		return err
+	}
+	for cpu, list := range t.events {
+		if !slices.Contains(online, cpu) {
+			closeAll(list)
+			delete(t.events, cpu)
+		}
+	}
+	for _, cpu := range online {
+		if t.events[cpu] != nil {
+			continue
+		}
+		for _, c := range t.probe.clocked {
+			e, err := openSoftware(cpu, c.config, 1, t.objects.programs.Programs[c.program])
+			if cpuGone(err) {
+				break
+			}
+			if err != nil {
+				return err
+			}
+			t.events[cpu] = append(t.events[cpu], e)
+		}
+	}
+	return nil
+}
+
+func closeAll(events []*clock) {
+	for _, e := range events {
+		e.close()
+	}
 }
 
 func (t *Tracer) attachError(to string, err error) error {
@@ -125,6 +180,10 @@ func (t *Tracer) detach() {
 		_ = l.Close()
 	}
 	t.links = nil
+	for cpu, list := range t.events {
+		closeAll(list)
+		delete(t.events, cpu)
+	}
 }
 
 // Drain takes all observations out of the kernel and starts a new count. They

@@ -33,6 +33,9 @@ type Config struct {
 	FileOpens configoptional.Optional[FileOpensConfig] `mapstructure:"file_opens"`
 	// FileReads profiles reads of regular files. Off unless present.
 	FileReads configoptional.Optional[FileReadsConfig] `mapstructure:"file_reads"`
+	// PageFaults profiles where programs touch memory that is not there. Off
+	// unless present.
+	PageFaults configoptional.Optional[PageFaultsConfig] `mapstructure:"page_faults"`
 	// OnMissing says what happens if this kernel cannot do what a kind of
 	// profile needs: fail to start, or skip the kind. Default fail.
 	OnMissing string `mapstructure:"on_missing"`

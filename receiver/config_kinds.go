@@ -100,6 +100,20 @@ func (c *FileReadsConfig) validate(key string) error {
 		between(key+"::stack_interval", c.StackInterval, 0, maxStackInterval))
 }
 
+// PageFaultsConfig is the configuration of profiles of page faults.
+type PageFaultsConfig struct {
+	// StackInterval is about how often each CPU takes the stack of a fault, when
+	// it has many; the exact totals are shared out among these stacks. Major
+	// faults always have theirs. Default 1ms; 0s: each. At most 1s.
+	StackInterval time.Duration `mapstructure:"stack_interval"`
+
+	_ struct{}
+}
+
+func (c *PageFaultsConfig) validate(key string) error {
+	return between(key+"::stack_interval", c.StackInterval, 0, maxStackInterval)
+}
+
 // The values of on_missing.
 const (
 	onMissingFail = "fail"
@@ -123,14 +137,21 @@ func (c *Config) validateKinds() error {
 		validateKind("syscalls", &c.Syscalls),
 		validateKind("file_opens", &c.FileOpens),
 		validateKind("file_reads", &c.FileReads),
+		validateKind("page_faults", &c.PageFaults),
 	}
-	if !c.CPU.Enabled && !c.OffCPU.HasValue() && !c.Syscalls.HasValue() && !c.FileOpens.HasValue() && !c.FileReads.HasValue() {
+	if !c.CPU.Enabled && !c.anyKind() {
 		errs = append(errs, errNoKind)
 	}
 	if c.OnMissing != onMissingFail && c.OnMissing != onMissingSkip {
 		errs = append(errs, fmt.Errorf("on_missing: must be fail or skip, got %q", c.OnMissing))
 	}
 	return errors.Join(errs...)
+}
+
+// anyKind tells whether another kind than cpu is on.
+func (c *Config) anyKind() bool {
+	return c.OffCPU.HasValue() || c.Syscalls.HasValue() || c.FileOpens.HasValue() || c.FileReads.HasValue() ||
+		c.PageFaults.HasValue()
 }
 
 // validateKind checks the section of a kind if it is present.

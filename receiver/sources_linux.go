@@ -9,6 +9,7 @@ import (
 	"github.com/flametel/flametel/receiver/internal/source/fileopens"
 	"github.com/flametel/flametel/receiver/internal/source/filereads"
 	"github.com/flametel/flametel/receiver/internal/source/offcpu"
+	"github.com/flametel/flametel/receiver/internal/source/pagefaults"
 	"github.com/flametel/flametel/receiver/internal/source/syscalls"
 	"github.com/flametel/flametel/receiver/internal/sysname"
 	"github.com/flametel/flametel/symbolize"
@@ -50,6 +51,9 @@ func newSources(h *hostSource) []source.Source {
 	}
 	if c := cfg.FileReads.Get(); c != nil {
 		list = append(list, filereads.New(bpf.FileReadOptions{MinDuration: c.MinDuration, LookInterval: c.StackInterval}, opts))
+	}
+	if c := cfg.PageFaults.Get(); c != nil {
+		list = append(list, pagefaults.New(bpf.PageFaultOptions{LookInterval: c.StackInterval}, opts))
 	}
 	return list
 }

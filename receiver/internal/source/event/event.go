@@ -101,8 +101,13 @@ func (s *Source) Drain() ([]bpf.Sample, bpf.Stats, error) {
 	return shareOut(samples), stats, nil
 }
 
-// SyncCPUs has nothing to do: the programs run on all CPUs.
-func (s *Source) SyncCPUs() error { return nil }
+// SyncCPUs follows CPUs that come and go.
+func (s *Source) SyncCPUs() error {
+	if s.tracer == nil {
+		return s.errNotStarted()
+	}
+	return s.tracer.SyncCPUs()
+}
 
 // Values appends what a sample adds up to.
 func (s *Source) Values(sample *bpf.Sample, dst []int64) []int64 { return s.kind.Values(sample, dst) }

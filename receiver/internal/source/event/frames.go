@@ -21,6 +21,11 @@ func Frame(name string) *symbolize.Frame {
 	return &symbolize.Frame{Kind: symbolize.KindEvent, Module: noModule, Lines: []symbolize.Line{{Name: name}}}
 }
 
+// One describes a sample by one frame and one attribute.
+func One(frame string, label source.Label) Description {
+	return Description{Leaf: []*symbolize.Frame{Frame(frame)}, Labels: []source.Label{label}}
+}
+
 // Attribute keys of samples. error.type is of the OpenTelemetry semantic
 // conventions; they have none for system calls.
 const (
