@@ -87,6 +87,7 @@ func TestProgressOnATerminal(t *testing.T) {
 	_, last, _ := strings.Cut(shown, "2 s of 30 s: 100 samples, 3 stacks, 0 lost")
 	assert.Contains(t, last, "\r\x1b[K100 samples in ", "the summary stands in its place")
 	assert.Contains(t, shown, "interrupted after ")
+	assert.Contains(t, shown, " kB); open it in a browser\r\n")
 }
 
 // Also what comes after sampling shows that it goes on, and can be quit.

@@ -168,13 +168,33 @@ func (r *recording) reason(a *tally.Accounting) string {
 	return "all CPUs were idle"
 }
 
+// hint says how to look at the first file, to people who sit before a terminal.
+func (r *recording) hint() string {
+	if r.Open || r.Messages == nil || !r.Messages.Interactive() {
+		return ""
+	}
+	for i := range r.outputs {
+		o := &r.outputs[i]
+		switch {
+		case o.path == stdoutPath || isDevice(o.path):
+		case o.kind() == "svg":
+			return "; open it in a browser"
+		case o.kind() == "pprof":
+			return "; go tool pprof -http=: " + terminal.Escape(shellQuote([]string{o.path})) + " shows it"
+		case o.kind() == "speedscope":
+			return "; www.speedscope.app shows it"
+		}
+	}
+	return ""
+}
+
 // wrote is the last line: what became of the recording and where it is.
 func (r *recording) wrote(interrupted os.Signal) string {
 	names := make([]string, len(r.outputs))
 	for i := range r.outputs {
 		names[i] = terminal.Escape(r.outputs[i].written())
 	}
-	text := "wrote " + strings.Join(names, ", ")
+	text := "wrote " + strings.Join(names, ", ") + r.hint()
 	if interrupted != nil {
 		return fmt.Sprintf("interrupted after %s; %s", seconds(r.covered(r.pipeline.tally.Kind(r.kind()))), text)
 	}
