@@ -42,10 +42,14 @@ func OffCPU(o OffCPUOptions) *Probe {
 		hooks:  []hook{{program: offCPUProgOffCpuSwitch, event: "sched_switch", since: "5.5"}},
 		events: 8192,
 		cut:    offCPUProgCutWaits,
-		adapt: func(spec *ebpf.CollectionSpec, kernel *btf.Spec) error {
-			proto := tracepointType(kernel, "sched_switch")
-			// One more than the arguments: the first is the tracepoint's own.
-			return spec.Variables[offCPUVarHavePrevState].Set(proto != nil && len(proto.Params) > 4)
-		},
+		adapt:  setPrevState,
 	}
+}
+
+// setPrevState tells waits.h whether the tracepoint says in which state a task
+// leaves the CPU.
+func setPrevState(spec *ebpf.CollectionSpec, kernel *btf.Spec) error {
+	proto := tracepointType(kernel, "sched_switch")
+	// One more than the arguments: the first is the tracepoint's own.
+	return spec.Variables[offCPUVarHavePrevState].Set(proto != nil && len(proto.Params) > 4)
 }

@@ -36,6 +36,8 @@ type Config struct {
 	// PageFaults profiles where programs touch memory that is not there. Off
 	// unless present.
 	PageFaults configoptional.Optional[PageFaultsConfig] `mapstructure:"page_faults"`
+	// LockContention profiles waits for locks. Off unless present.
+	LockContention configoptional.Optional[LockContentionConfig] `mapstructure:"lock_contention"`
 	// OnMissing says what happens if this kernel cannot do what a kind of
 	// profile needs: fail to start, or skip the kind. Default fail.
 	OnMissing string `mapstructure:"on_missing"`

@@ -114,6 +114,23 @@ func (c *PageFaultsConfig) validate(key string) error {
 	return between(key+"::stack_interval", c.StackInterval, 0, maxStackInterval)
 }
 
+// LockContentionConfig is the configuration of profiles of waits for locks.
+type LockContentionConfig struct {
+	// MinDuration leaves shorter waits out. Default 0s, at most 1m.
+	MinDuration time.Duration `mapstructure:"min_duration"`
+	// StackInterval is that of off-CPU time; for locks of the kernel, by CPU.
+	// Default 1ms.
+	StackInterval time.Duration `mapstructure:"stack_interval"`
+
+	_ struct{}
+}
+
+func (c *LockContentionConfig) validate(key string) error {
+	return errors.Join(
+		between(key+"::min_duration", c.MinDuration, 0, maxMinDuration),
+		between(key+"::stack_interval", c.StackInterval, 0, maxStackInterval))
+}
+
 // The values of on_missing.
 const (
 	onMissingFail = "fail"
@@ -138,6 +155,7 @@ func (c *Config) validateKinds() error {
 		validateKind("file_opens", &c.FileOpens),
 		validateKind("file_reads", &c.FileReads),
 		validateKind("page_faults", &c.PageFaults),
+		validateKind("lock_contention", &c.LockContention),
 	}
 	if !c.CPU.Enabled && !c.anyKind() {
 		errs = append(errs, errNoKind)
@@ -151,7 +169,7 @@ func (c *Config) validateKinds() error {
 // anyKind tells whether another kind than cpu is on.
 func (c *Config) anyKind() bool {
 	return c.OffCPU.HasValue() || c.Syscalls.HasValue() || c.FileOpens.HasValue() || c.FileReads.HasValue() ||
-		c.PageFaults.HasValue()
+		c.PageFaults.HasValue() || c.LockContention.HasValue()
 }
 
 // validateKind checks the section of a kind if it is present.

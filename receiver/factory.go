@@ -27,14 +27,15 @@ func createDefaultConfig() component.Config {
 		DrainInterval: time.Second,
 		// 99 and not 100, so that sampling does not run in step with work that
 		// happens every hundredth of a second.
-		CPU:        CPUConfig{Enabled: true, Frequency: 99},
-		OffCPU:     configoptional.Default(OffCPUConfig{StackInterval: time.Millisecond}),
-		Syscalls:   configoptional.Default(SyscallsConfig{StackInterval: time.Millisecond, Share: 1}),
-		FileOpens:  configoptional.Default(FileOpensConfig{StackInterval: time.Millisecond}),
-		FileReads:  configoptional.Default(FileReadsConfig{StackInterval: time.Millisecond}),
-		PageFaults: configoptional.Default(PageFaultsConfig{StackInterval: time.Millisecond}),
-		OnMissing:  onMissingFail,
-		Unwind:     UnwindConfig{Tables: true, MaxTableMiB: 32},
+		CPU:            CPUConfig{Enabled: true, Frequency: 99},
+		OffCPU:         configoptional.Default(OffCPUConfig{StackInterval: time.Millisecond}),
+		Syscalls:       configoptional.Default(SyscallsConfig{StackInterval: time.Millisecond, Share: 1}),
+		FileOpens:      configoptional.Default(FileOpensConfig{StackInterval: time.Millisecond}),
+		FileReads:      configoptional.Default(FileReadsConfig{StackInterval: time.Millisecond}),
+		PageFaults:     configoptional.Default(PageFaultsConfig{StackInterval: time.Millisecond}),
+		LockContention: configoptional.Default(LockContentionConfig{StackInterval: time.Millisecond}),
+		OnMissing:      onMissingFail,
+		Unwind:         UnwindConfig{Tables: true, MaxTableMiB: 32},
 		Symbols: SymbolsConfig{
 			Demangle:        demangleSimple,
 			Inlines:         true,

@@ -8,6 +8,7 @@ import (
 	"github.com/flametel/flametel/receiver/internal/source/cpu"
 	"github.com/flametel/flametel/receiver/internal/source/fileopens"
 	"github.com/flametel/flametel/receiver/internal/source/filereads"
+	"github.com/flametel/flametel/receiver/internal/source/lockcontention"
 	"github.com/flametel/flametel/receiver/internal/source/offcpu"
 	"github.com/flametel/flametel/receiver/internal/source/pagefaults"
 	"github.com/flametel/flametel/receiver/internal/source/syscalls"
@@ -54,6 +55,9 @@ func newSources(h *hostSource) []source.Source {
 	}
 	if c := cfg.PageFaults.Get(); c != nil {
 		list = append(list, pagefaults.New(bpf.PageFaultOptions{LookInterval: c.StackInterval}, opts))
+	}
+	if c := cfg.LockContention.Get(); c != nil {
+		list = append(list, lockcontention.New(bpf.LockOptions{MinDuration: c.MinDuration, LookInterval: c.StackInterval}, opts))
 	}
 	return list
 }

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * Waits: from where a thread leaves the CPU until it is back. The stack is
+ * taken when it leaves, for only then can its memory be read; what it waited is
+ * known when it is back. Kinds say by ft_wait_wanted which waits they are about.
+ */
+#ifndef FLAMETEL_WAITS_H
+#define FLAMETEL_WAITS_H
+
+#include "event.h"
+#include "rate.h"
+
+/* Shorter waits are left out. */
+const volatile u64 min_ns;
+/* Waits of this length are counted even if they were not chosen. */
+const volatile u64 always_ns;
+/* The state is an argument, kernel 5.18 (fa2c3254d7cf "sched/tracing: Don't re-read p->state"). */
+const volatile bool have_prev_state;
+
+/* Of include/linux/sched.h. */
+#define TASK_RUNNING 0
+#define TASK_UNINTERRUPTIBLE 2
+#define TASK_DEAD 0x80
+
+/* Bits of ft_count_key.detail; the lower half is the number of the call. */
+#define FT_PREEMPTED (1ULL << 32) /* could have run: it waited for a CPU */
+#define FT_UNINTERRUPTIBLE (1ULL << 33)
+#define FT_CALL_COMPAT (1ULL << 34) /* a 32-bit system call */
+#define FT_IN_CALL (1ULL << 35)
+
+/*
+ * The wait of a thread. Written by the switch to and from it, which do not
+ * overlap; cut_waits moves the begin on. Goes with the thread.
+ */
+struct ft_wait {
+	u64 since; /* what is before was counted; 0: it does not wait */
+	u64 begin;
+	struct ft_count_key key;
+	struct ft_rate rate;
+	u32 stands_for; /* 0: not chosen, there is no stack */
+	u32 pad;
+};
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct ft_wait);
+} waits SEC(".maps");
+
+/* The system call that the current task is in, as bits of detail. */
+static __always_inline u64 ft_current_call(void)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	void *regs = (void *)bpf_task_pt_regs((void *)task);
+	s64 nr = -1;
+
+#if defined(__TARGET_ARCH_x86)
+	bpf_probe_read_kernel(&nr, sizeof(nr), regs + FT_SYSCALL_OFFSET);
+#else
+	s32 small = -1;
+
+	bpf_probe_read_kernel(&small, sizeof(small), regs + FT_SYSCALL_OFFSET);
+	nr = small;
+#endif
+	if (nr < 0)
+		return 0;
+	return FT_IN_CALL | (u32)nr | (FT_COMPAT_CALL(task) ? FT_CALL_COMPAT : 0);
+}
+
+/* Before 5.14 the state of a task is called state, and is read of it before 5.18. */
+struct task_struct___new {
+	unsigned int __state;
+} __attribute__((preserve_access_index));
+struct task_struct___old {
+	long state;
+} __attribute__((preserve_access_index));
+
+static __always_inline u32 ft_state(struct task_struct *task, u64 *ctx)
+{
+	struct task_struct___new *t = (void *)task;
+
+	if (have_prev_state)
+		return ctx[3];
+	if (bpf_core_field_exists(t->__state))
+		return BPF_CORE_READ(t, __state);
+	return BPF_CORE_READ((struct task_struct___old *)task, state);
+}
+
+/* Tells by the bits of detail whether the kind counts such waits; it may add some. */
+static __always_inline bool ft_wait_wanted(u64 *detail);
+
+/* What the current task waits for, as bits of detail. */
+static __always_inline u64 ft_wait_detail(u64 *ctx, struct task_struct *task, u32 state)
+{
+	u64 detail = 0;
+
+	if (!(task->flags & PF_KTHREAD))
+		detail = ft_current_call();
+	if ((u8)ctx[0] || state == TASK_RUNNING)
+		return detail | FT_PREEMPTED;
+	if (state & TASK_UNINTERRUPTIBLE)
+		return detail | FT_UNINTERRUPTIBLE;
+	return detail;
+}
+
+/* The current task leaves the CPU. */
+static __always_inline void ft_leave(u64 *ctx, struct task_struct *task, u64 now)
+{
+	struct ft_scratch *s;
+	struct ft_sink to;
+	struct ft_wait *w;
+	u64 detail;
+	u32 state;
+
+	if (task->pid == 0)
+		return; /* the idle task waits for nothing */
+	state = ft_state(task, ctx);
+	if (state & TASK_DEAD)
+		return; /* it does not come back */
+	detail = ft_wait_detail(ctx, task, state);
+	if (!ft_wait_wanted(&detail)) {
+		w = bpf_task_storage_get(&waits, task, 0, 0);
+		if (w)
+			w->since = 0;
+		return;
+	}
+	if (!ft_sink_open(&to, generation))
+		return;
+	w = bpf_task_storage_get(&waits, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!w) {
+		ft_bump(&to.st->taken);
+		ft_bump(&to.st->lost_state);
+		return;
+	}
+	if (w->since && w->stands_for) {
+		/* Switches away from some tasks are not traced on some systems. */
+		ft_bump(&to.st->taken);
+		ft_bump(&to.st->lost_state);
+	}
+	w->since = 0;
+	__builtin_memset(&w->key, 0, sizeof(w->key));
+	w->stands_for = ft_rate_choose(&w->rate, now);
+	ft_identify(&w->key, task, bpf_get_current_pid_tgid());
+	if (filter_targets && !ft_is_target(w->key.pid, w->key.start_ns)) {
+		ft_bump(&to.st->taken);
+		ft_bump(&to.st->filtered);
+		return;
+	}
+	w->key.detail = detail;
+	if (w->stands_for) {
+		struct ft_count_key key = w->key;
+		bool ok;
+
+		s = ft_scratch_take(&to);
+		if (!s) {
+			ft_bump(&to.st->taken);
+			return;
+		}
+		ok = ft_event_stacks(&to, s, ctx, task, &key, FT_USER_STACK | FT_KERNEL_STACK);
+		ft_scratch_put(s);
+		if (!ok) {
+			ft_bump(&to.st->taken);
+			return;
+		}
+		w->key = key;
+	}
+	w->begin = now;
+	barrier();
+	*(volatile u64 *)&w->since = now;
+}
+
+/* Counts what was waited from since to until; all of it, or a part. */
+static __always_inline void ft_waited(struct ft_sink *to, struct ft_count_key *key, u64 ns,
+				      u32 stands_for, bool first)
+{
+	struct ft_count add = { .count = 1, .last_ns = bpf_ktime_get_ns() };
+
+	add.sums[0] = ns * stands_for;
+	add.sums[1] = first ? stands_for : 0;
+	ft_event_count(to, key, &add);
+}
+
+/* The stack of a task that is not the current one. */
+static __always_inline bool ft_task_kernel_stack(struct ft_sink *to, struct task_struct *task,
+						 struct ft_count_key *key)
+{
+	struct ft_scratch *s = ft_scratch_take(to);
+	long size, err = 0;
+
+	if (!s)
+		return false;
+	key->flags |= FT_KERNEL_MODE;
+	size = bpf_get_task_stack(task, s->words, FT_MAX_KERNEL_FRAMES * sizeof(u64), 0);
+	if (size > 0)
+		err = ft_store_stack(s, to->chunks, (u64)size / sizeof(u64), &key->kernel_stack);
+	ft_scratch_put(s);
+	if (err)
+		ft_bump(&to->st->lost_stacks_full);
+	return !err;
+}
+
+/* A task is about to have the CPU again. */
+static __always_inline void ft_return(struct task_struct *task, u64 now)
+{
+	struct ft_wait *w = bpf_task_storage_get(&waits, task, 0, 0);
+	struct ft_count_key key;
+	struct ft_sink to;
+	u64 since;
+	bool first;
+
+	if (!w || !w->since)
+		return;
+	since = __sync_lock_test_and_set(&w->since, 0);
+	if (!since || !ft_sink_open(&to, generation))
+		return;
+	if (now - w->begin >= always_ns)
+		w->stands_for = w->stands_for ? 1 : 0;
+	else if (!w->stands_for)
+		return; /* those that were chosen stand for it */
+	first = since == w->begin;
+	ft_bump(&to.st->taken);
+	if (now - w->begin < min_ns) {
+		ft_bump(&to.st->filtered);
+		return;
+	}
+	key = w->key;
+	if (!w->stands_for) {
+		w->stands_for = 1;
+		if (!ft_task_kernel_stack(&to, task, &key))
+			return;
+	}
+	ft_waited(&to, &key, now - since, w->stands_for, first);
+}
+
+/* What cut_waits counts ends here, CLOCK_MONOTONIC; in that generation. */
+volatile u64 cut_ns;
+volatile u32 cut_generation;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+} __attribute__((preserve_access_index));
+
+/*
+ * Counts what has been waited up to now of waits that are not over, when user
+ * space has turned to the next generation. It is told the stacks of those, for
+ * they will be needed again.
+ */
+SEC("iter/task")
+int cut_waits(u64 *ctx)
+{
+	struct bpf_iter_meta *meta = (void *)ctx[0];
+	struct task_struct *task = (void *)ctx[1];
+	struct ft_count_key key;
+	u64 since, ids[2];
+	struct ft_sink to;
+	struct ft_wait *w;
+	u64 cut = cut_ns;
+	u32 stands_for;
+	bool first;
+
+	if (!task)
+		return 0;
+	w = bpf_task_storage_get(&waits, task, 0, 0);
+	if (!w)
+		return 0;
+	since = *(volatile u64 *)&w->since;
+	barrier();
+	if (!since || since >= cut)
+		return 0;
+	key = w->key;
+	stands_for = w->stands_for;
+	first = since == w->begin;
+	ids[0] = key.user_stack;
+	ids[1] = key.kernel_stack;
+	bpf_seq_write(meta->seq, ids, sizeof(ids));
+	if (cut - w->begin < always_ns || cut - w->begin < min_ns)
+		return 0; /* its end will count all of it */
+	if (!ft_sink_open(&to, cut_generation))
+		return 0;
+	/* The begin tells one wait from the next: all that was read is of this one. */
+	barrier();
+	if (__sync_val_compare_and_swap(&w->since, since, cut) != since)
+		return 0;
+	ft_bump(&to.st->taken);
+	if (!stands_for && !ft_task_kernel_stack(&to, task, &key))
+		return 0;
+	ft_waited(&to, &key, cut - since, 1, first);
+	return 0;
+}
+
+#endif
