@@ -78,7 +78,12 @@ func (s *session) run(ctx context.Context) (int, error) {
 	if err != nil {
 		return record.CodeFailure, err
 	}
-	if err := r.Start(ctx, s.history); err != nil {
+	if s.Count == 0 {
+		s.settings.Messages.Progress("starting to sample ...")
+	}
+	err = r.Start(ctx, s.history)
+	s.settings.Messages.Done()
+	if err != nil {
 		return s.settings.StartFailed(err)
 	}
 	s.settings.WarnOfNamespace(messages)
