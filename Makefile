@@ -72,7 +72,7 @@ test: setup-test build ## run every test (as root: many profile real processes)
 	cd cmd/otelcol && $(GO) vet ./... && $(GO) test $(TEST_FLAGS) ./...
 
 .PHONY: bench
-bench: bench-go bench-start bench-command bench-agent bench-symbols bench-nginx ## measure; docs/benchmarks.md says what and how
+bench: bench-go bench-start bench-command bench-agent bench-symbols bench-nginx bench-events ## measure; docs/benchmarks.md says what and how
 
 .PHONY: bench-go
 bench-go: ## Go benchmarks, BPF nanoseconds per sample among them
@@ -97,6 +97,10 @@ bench-symbols: setup-bench build ## memory of flametel while 300 processes run c
 .PHONY: bench-nginx
 bench-nginx: setup-bench build ## what profiling costs nginx: nothing, flametel and perf in turn
 	$(GO) run ./internal/tools/bench nginx
+
+.PHONY: bench-events
+bench-events: setup-bench build ## what looking at system calls, files and waits costs programs, beside others
+	$(GO) run ./internal/tools/bench events
 
 .PHONY: gallery
 gallery: setup-gallery build-flametel ## record the workloads of docs/gallery anew, as root

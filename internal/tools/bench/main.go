@@ -6,6 +6,7 @@
 //
 //	bench agent    CPU and memory of flametel and otelcol, host idle and busy
 //	bench command  what users of flametel record wait for and pay, beside the goals
+//	bench events   what looking at system calls, files and waits costs programs
 //	bench nginx    requests per second without a profiler, with flametel, with perf
 //	bench start    from start to sampling, from the end of a recording to its file
 //	bench symbols  memory while 300 processes run code of 150 libraries
@@ -42,6 +43,7 @@ type benchmark struct {
 var benchmarks = []benchmark{
 	{"agent", time.Minute, agent},
 	{"command", 30 * time.Second, command},
+	{"events", 2 * time.Second, events},
 	{"nginx", 10 * time.Second, nginx},
 	{"start", 5 * time.Second, start},
 	{"symbols", 40 * time.Second, symbols},
@@ -58,7 +60,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("say what to measure: agent, command, nginx, start or symbols")
+		return fmt.Errorf("say what to measure: agent, command, events, nginx, start or symbols")
 	}
 	for _, b := range benchmarks {
 		if b.name != args[0] {
@@ -80,7 +82,7 @@ func run(ctx context.Context, args []string) error {
 		describe(s.out, b.name)
 		return b.run(ctx, s)
 	}
-	return fmt.Errorf("nothing to measure is called %q; there are agent, command, nginx, start and symbols", args[0])
+	return fmt.Errorf("nothing to measure is called %q; there are agent, command, events, nginx, start and symbols", args[0])
 }
 
 // describe says what the figures were measured on.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -45,9 +46,29 @@ service:
 type running struct {
 	name   string
 	cmd    *exec.Cmd
-	output *bytes.Buffer
+	output *output
 	ended  chan struct{}
 	err    error // of Wait, once ended is closed
+}
+
+// output is what a tool has printed so far.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+// String returns all of it.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
 func (t tool) start(dir string) (*running, error) {
@@ -55,7 +76,7 @@ func (t tool) start(dir string) (*running, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &running{name: t.name, cmd: cmd, output: &bytes.Buffer{}, ended: make(chan struct{})}
+	r := &running{name: t.name, cmd: cmd, output: &output{}, ended: make(chan struct{})}
 	cmd.Stdout, cmd.Stderr = r.output, r.output
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w (make build makes the programs)", t.name, err)
