@@ -74,7 +74,8 @@ func (s *Settings) StartFailed(err error) (int, error) {
 // Save writes messages as a flame graph into a new file in the present folder,
 // whose name begins with profile- and the given word.
 func (o *Options) Save(ctx context.Context, s *Settings, word string, messages []pprofile.Profiles) (path string, err error) {
-	out, err := reserve(word, s.Now(), "svg")
+	begin := s.Now()
+	out, err := reserve(word, begin, "svg")
 	if err != nil {
 		return "", err
 	}
@@ -92,7 +93,7 @@ func (o *Options) Save(ctx context.Context, s *Settings, word string, messages [
 	}
 	errs = append(errs, e.Shutdown(ctx))
 	if uid, gid, yes := s.caller(); yes {
-		errs = append(errs, give(out.path, uid, gid))
+		errs = append(errs, give(out.path, uid, gid, begin))
 	}
 	return out.path, errors.Join(errs...)
 }

@@ -68,7 +68,7 @@ func (r *recording) giveOutputs() {
 			continue
 		}
 		for _, path := range o.files() {
-			if err := give(path, uid, gid); err != nil {
+			if err := give(path, uid, gid, r.began); err != nil {
 				r.Messages.Printf("flametel: warning: %s stays root's: %s", terminal.Escape(path), terminal.Escape(err.Error()))
 			}
 		}

@@ -5,13 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// give makes a file that is ours another user's. One that others have put in its
-// place, or have another name for, is left alone.
-func give(path string, uid, gid uint32) error {
+// give makes a file that was written since a time another user's. One that others
+// have put in its place, or have another name for, is left alone.
+func give(path string, uid, gid uint32, since time.Time) error {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return err
@@ -21,7 +22,9 @@ func give(path string, uid, gid uint32) error {
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
 		return err
 	}
-	if st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 || int(st.Uid) != os.Geteuid() {
+	const mode = unix.S_IFREG | 0o600 // as the exporter makes files
+	old := time.Unix(st.Mtim.Unix()).Before(since.Truncate(time.Second))
+	if st.Mode != mode || st.Nlink != 1 || int(st.Uid) != os.Geteuid() || old {
 		return errors.New("it is not the file that was written")
 	}
 	return unix.Fchown(int(f.Fd()), int(uid), int(gid))
