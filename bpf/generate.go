@@ -14,3 +14,4 @@ package bpf
 //go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target amd64,arm64 -go-package bpf fileReads src/file_reads.bpf.c -- -O2 -Wall -Werror -mcpu=v3 -I src/include -I /usr/include/x86_64-linux-gnu
 //go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target amd64,arm64 -go-package bpf pageFaults src/page_faults.bpf.c -- -O2 -Wall -Werror -mcpu=v3 -I src/include -I /usr/include/x86_64-linux-gnu
 //go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target amd64,arm64 -go-package bpf lockContention src/lock_contention.bpf.c -- -O2 -Wall -Werror -mcpu=v3 -I src/include -I /usr/include/x86_64-linux-gnu
+//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target amd64,arm64 -go-package bpf kernelAllocations src/kernel_allocations.bpf.c -- -O2 -Wall -Werror -mcpu=v3 -I src/include -I /usr/include/x86_64-linux-gnu

@@ -38,6 +38,9 @@ type Config struct {
 	PageFaults configoptional.Optional[PageFaultsConfig] `mapstructure:"page_faults"`
 	// LockContention profiles waits for locks. Off unless present.
 	LockContention configoptional.Optional[LockContentionConfig] `mapstructure:"lock_contention"`
+	// KernelAllocations profiles memory that the kernel allocates for programs.
+	// Off unless present.
+	KernelAllocations configoptional.Optional[KernelAllocationsConfig] `mapstructure:"kernel_allocations"`
 	// OnMissing says what happens if this kernel cannot do what a kind of
 	// profile needs: fail to start, or skip the kind. Default fail.
 	OnMissing string `mapstructure:"on_missing"`

@@ -131,6 +131,23 @@ func (c *LockContentionConfig) validate(key string) error {
 		between(key+"::stack_interval", c.StackInterval, 0, maxStackInterval))
 }
 
+// KernelAllocationsConfig is the configuration of profiles of kernel memory.
+type KernelAllocationsConfig struct {
+	// MinSize leaves out allocations of which less was asked, in bytes. Default
+	// 8192, more than a page, from 1 to 2^40.
+	MinSize int `mapstructure:"min_size"`
+	// StackInterval is that of page faults. Default 1ms.
+	StackInterval time.Duration `mapstructure:"stack_interval"`
+
+	_ struct{}
+}
+
+func (c *KernelAllocationsConfig) validate(key string) error {
+	return errors.Join(
+		between(key+"::min_size", c.MinSize, 1, maxMinSize, " bytes"),
+		between(key+"::stack_interval", c.StackInterval, 0, maxStackInterval))
+}
+
 // The values of on_missing.
 const (
 	onMissingFail = "fail"
@@ -142,6 +159,7 @@ const (
 	maxMinDuration   = time.Minute
 	maxStackInterval = time.Second
 	minShare         = 0.01
+	maxMinSize       = 1 << 40
 )
 
 // errNoKind says that there is nothing to do.
@@ -156,6 +174,7 @@ func (c *Config) validateKinds() error {
 		validateKind("file_reads", &c.FileReads),
 		validateKind("page_faults", &c.PageFaults),
 		validateKind("lock_contention", &c.LockContention),
+		validateKind("kernel_allocations", &c.KernelAllocations),
 	}
 	if !c.CPU.Enabled && !c.anyKind() {
 		errs = append(errs, errNoKind)
@@ -169,7 +188,7 @@ func (c *Config) validateKinds() error {
 // anyKind tells whether another kind than cpu is on.
 func (c *Config) anyKind() bool {
 	return c.OffCPU.HasValue() || c.Syscalls.HasValue() || c.FileOpens.HasValue() || c.FileReads.HasValue() ||
-		c.PageFaults.HasValue() || c.LockContention.HasValue()
+		c.PageFaults.HasValue() || c.LockContention.HasValue() || c.KernelAllocations.HasValue()
 }
 
 // validateKind checks the section of a kind if it is present.

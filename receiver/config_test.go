@@ -64,6 +64,7 @@ func TestLoadConfig(t *testing.T) {
 			c.FileReads = configoptional.Some(FileReadsConfig{MinDuration: 10 * time.Millisecond, StackInterval: 4 * time.Millisecond})
 			c.PageFaults = configoptional.Some(PageFaultsConfig{StackInterval: 6 * time.Millisecond})
 			c.LockContention = configoptional.Some(LockContentionConfig{MinDuration: time.Microsecond, StackInterval: 7 * time.Millisecond})
+			c.KernelAllocations = configoptional.Some(KernelAllocationsConfig{MinSize: 4096, StackInterval: 8 * time.Millisecond})
 			c.OnMissing = "skip"
 			c.Unwind = UnwindConfig{MaxTableMiB: 64}
 			c.Symbols = SymbolsConfig{
@@ -82,6 +83,7 @@ func TestLoadConfig(t *testing.T) {
 			c.FileReads = configoptional.Some(FileReadsConfig{StackInterval: time.Millisecond})
 			c.PageFaults = configoptional.Some(PageFaultsConfig{StackInterval: time.Millisecond})
 			c.LockContention = configoptional.Some(LockContentionConfig{StackInterval: time.Millisecond})
+			c.KernelAllocations = configoptional.Some(KernelAllocationsConfig{MinSize: 8192, StackInterval: time.Millisecond})
 		}},
 	}
 	for _, tt := range tests {
@@ -130,6 +132,8 @@ func TestValidateReportsAll(t *testing.T) {
 		`page_faults::stack_interval: must be between 0s and 1s, got 2s`,
 		`lock_contention::min_duration: must be between 0s and 1m0s, got 2m0s`,
 		`lock_contention::stack_interval: must be between 0s and 1s, got 2s`,
+		`kernel_allocations::min_size: must be between 1 and 1099511627776 bytes, got 0`,
+		`kernel_allocations::stack_interval: must be between 0s and 1s, got 2s`,
 		`on_missing: must be fail or skip, got "ignore"`,
 		`targets::pids::0: must be between 1 and 4194304, got 0`,
 		`targets::pids::2: must be between 1 and 4194304, got -1`,
@@ -203,7 +207,7 @@ func TestReadmeListsKeys(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	keys := configKeys(reflect.TypeFor[Config](), "")
-	assert.Len(t, keys, 31)
+	assert.Len(t, keys, 33)
 	for _, key := range keys {
 		assert.Contains(t, string(readme), "\n| `"+key+"` |")
 	}

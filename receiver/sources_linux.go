@@ -5,6 +5,7 @@ import (
 
 	"github.com/flametel/flametel/bpf"
 	"github.com/flametel/flametel/receiver/internal/source"
+	"github.com/flametel/flametel/receiver/internal/source/allocations"
 	"github.com/flametel/flametel/receiver/internal/source/cpu"
 	"github.com/flametel/flametel/receiver/internal/source/fileopens"
 	"github.com/flametel/flametel/receiver/internal/source/filereads"
@@ -58,6 +59,12 @@ func newSources(h *hostSource) []source.Source {
 	}
 	if c := cfg.LockContention.Get(); c != nil {
 		list = append(list, lockcontention.New(bpf.LockOptions{MinDuration: c.MinDuration, LookInterval: c.StackInterval}, opts))
+	}
+	if c := cfg.KernelAllocations.Get(); c != nil {
+		list = append(list, allocations.New(bpf.AllocationOptions{
+			MinBytes: uint64(c.MinSize), LookInterval: c.StackInterval,
+			Inner: cpu.MergeRanges(h.symbolizer.KernelRanges(bpf.InnerAllocators...)),
+		}, opts))
 	}
 	return list
 }
