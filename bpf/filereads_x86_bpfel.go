@@ -115,7 +115,7 @@ type fileReadsFtScratch struct {
 	Busy    uint32
 	Chained uint32
 	Near    uint32
-	Pad     uint32
+	Lacks   uint32
 	Chunk   fileReadsFtChunk
 }
 

@@ -90,7 +90,7 @@ type kernelAllocationsFtScratch struct {
 	Busy    uint32
 	Chained uint32
 	Near    uint32
-	Pad     uint32
+	Lacks   uint32
 	Chunk   kernelAllocationsFtChunk
 }
 

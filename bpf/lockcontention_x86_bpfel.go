@@ -97,7 +97,7 @@ type lockContentionFtScratch struct {
 	Busy    uint32
 	Chained uint32
 	Near    uint32
-	Pad     uint32
+	Lacks   uint32
 	Chunk   lockContentionFtChunk
 }
 

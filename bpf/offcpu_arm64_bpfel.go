@@ -60,7 +60,7 @@ type offCPUFtScratch struct {
 	Busy    uint32
 	Chained uint32
 	Near    uint32
-	Pad     uint32
+	Lacks   uint32
 	Chunk   offCPUFtChunk
 }
 

@@ -84,7 +84,7 @@ type pageFaultsFtScratch struct {
 	Busy    uint32
 	Chained uint32
 	Near    uint32
-	Pad     uint32
+	Lacks   uint32
 	Chunk   pageFaultsFtChunk
 }
 

@@ -92,7 +92,7 @@ type profileFtScratch struct {
 	Busy    uint32
 	Chained uint32
 	Near    uint32
-	Pad     uint32
+	Lacks   uint32
 	Chunk   profileFtChunk
 }
 

@@ -142,8 +142,8 @@ type Mapping struct {
 	Start, Limit uint64 // virtual addresses
 	// Base is the virtual address of a row whose PC is 0.
 	Base uint64
-	// First and Count are the file's rows in the pool; none are loaded if
-	// Count is 0.
+	// First and Count are the file's rows in the pool. None are loaded if
+	// Count is 0; First is 0 then if the file has none.
 	First, Count uint32
 }
 

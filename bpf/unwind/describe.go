@@ -65,6 +65,8 @@ func (r Row) savedText() string {
 		return " ra=[cfa" + at
 	case plain && r.Kind.Param() == RAPairAtSP:
 		return " fp=[sp" + at + " ra after it"
+	case plain && r.Kind.Param() == RAAloneAtSP:
+		return " ra=[sp" + at
 	case r.FP == 0:
 		return ""
 	case r.FP == FPAtFP:

@@ -101,6 +101,8 @@ const (
 	RAAlone = 1
 	// RAPairAtSP: x29 at SP + FP*8, the return address in the word after it.
 	RAPairAtSP = 2
+	// RAAloneAtSP: x29 is unchanged, the return address is at SP + FP*8.
+	RAAloneAtSP = 3
 )
 
 // Reason is why there is no row for a rule.

@@ -124,6 +124,9 @@ func (m *machine) savedARM64(s *state, r Row) (Row, Reason) {
 		if at, ok := words8(s.ra.off); ok {
 			return Row{Kind: r.Kind | RAAlone, CFA: r.CFA, FP: at}, 0
 		}
+		if at, ok := fromSP(s, s.ra.off); ok && r.Kind == KindSP {
+			return Row{Kind: KindSP | RAAloneAtSP, CFA: r.CFA, FP: at}, 0
+		}
 	case s.fp.how == howOffset && s.ra.off == s.fp.off+8:
 		if r.Kind == KindFP && s.cfaOff == -s.fp.off {
 			r.FP = FPAtFP
@@ -133,15 +136,20 @@ func (m *machine) savedARM64(s *state, r Row) (Row, Reason) {
 			r.FP = at
 			return r, 0
 		}
-		if at, ok := words8(s.cfaOff + s.fp.off); ok && r.Kind == KindSP {
+		if at, ok := fromSP(s, s.fp.off); ok && r.Kind == KindSP {
 			return Row{Kind: KindSP | RAPairAtSP, CFA: r.CFA, FP: at}, 0
-		}
-		// x29 right at SP: 0 means unchanged elsewhere, but not here.
-		if s.cfaOff+s.fp.off == 0 && r.Kind == KindSP {
-			return Row{Kind: KindSP | RAPairAtSP, CFA: r.CFA}, 0
 		}
 	}
 	return stop(ReasonReturnAddress), ReasonReturnAddress
+}
+
+// fromSP is the place of a register by the stack pointer, if that is what the
+// CFA hangs on. Other than in places by the CFA, 0 means right at SP.
+func fromSP(s *state, off int64) (int8, bool) {
+	if s.cfaOff+off == 0 {
+		return 0, true
+	}
+	return words8(s.cfaOff + off)
 }
 
 // words16 is a number of bytes in units of 8.

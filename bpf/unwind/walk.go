@@ -216,6 +216,9 @@ func (w *Walker) savedARM64(row Row, cfa uint64) (ip, fp uint64, end End) {
 	case row.Kind.Param() == RAAlone:
 		ip, end = w.word(at)
 		return ip, w.regs.FP, end
+	case row.Kind.Param() == RAAloneAtSP:
+		ip, end = w.word(w.regs.SP + uint64(int64(row.FP)*8))
+		return ip, w.regs.FP, end
 	case row.Kind.Param() == RAPairAtSP:
 		at = w.regs.SP + uint64(int64(row.FP)*8)
 	case row.FP == FPAtFP:

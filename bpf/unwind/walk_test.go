@@ -88,6 +88,7 @@ func TestSteps(t *testing.T) {
 		"return alone":       {row: Row{Kind: KindSP | RAAlone, CFA: 2, FP: -2}, arm64: true, stack: map[uint64]uint64{0x100: caller}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
 		"pair by SP":         {row: Row{Kind: KindSP | RAPairAtSP, CFA: 300, FP: 12}, arm64: true, stack: map[uint64]uint64{0x168: caller}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
 		"pair at SP":         {row: Row{Kind: KindSP | RAPairAtSP, CFA: 300}, arm64: true, stack: map[uint64]uint64{0x108: caller}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
+		"return alone by SP": {row: Row{Kind: KindSP | RAAloneAtSP, CFA: 300, FP: 12}, arm64: true, stack: map[uint64]uint64{0x160: caller}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
 		"frame record of Go": {row: Row{Kind: KindSP | RAPairAtSP, CFA: 4, FP: -1}, arm64: true, stack: map[uint64]uint64{0x100: caller}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
 	}
 	for name, tt := range tests {

@@ -23,7 +23,7 @@ struct ft_scratch {
 	u32 busy; /* a program that this one interrupted uses the space */
 	u32 chained; /* of the walk: the last step followed a frame pointer */
 	u32 near; /* of the walk: the last step left the leaf, by a row */
-	u32 pad;
+	u32 lacks; /* of the walk: it went through code whose table is to come */
 	struct ft_chunk chunk;
 };
 

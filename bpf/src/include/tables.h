@@ -34,7 +34,8 @@ _Static_assert(sizeof(struct ft_row) == 8, "ft_row is part of the ABI to Go");
 struct ft_mapping {
 	u64 start, limit; /* virtual addresses */
 	u64 base; /* virtual address of a row whose pc is 0 */
-	u32 first, count; /* its rows in the pool; 0 rows: none are loaded */
+	/* Its rows in the pool. Without rows first tells whether there will be. */
+	u32 first, count;
 };
 _Static_assert(sizeof(struct ft_mapping) == 32, "ft_mapping is part of the ABI to Go");
 

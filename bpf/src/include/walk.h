@@ -233,8 +233,10 @@ static __always_inline u64 ft_row_here(struct ft_walk *w)
 			return 0; /* generated code: it keeps frame pointers */
 	}
 	rel = pc - w->here.base;
-	if (!w->here.count || rel > 0xffffffff)
+	if (!w->here.count || rel > 0xffffffff) {
+		w->s->lacks |= w->here.first;
 		return 0;
+	}
 	return ft_find_row(w->here.first, w->here.count, rel);
 }
 
@@ -294,11 +296,12 @@ static __always_inline bool ft_lacks_table(struct ft_walk *w)
 {
 	if (!have_tables || w->compat)
 		return false;
+	/* What looks like the outermost record need not be one then. */
+	if (w->end == FT_END_ZERO && (!w->count || w->s->lacks))
+		return true;
 	if (w->count && (w->here.count || !ft_is_here(w, ft_lookup_pc(w))))
 		return false;
-	/* Without any table, what looks like the outermost record need not be one. */
-	return w->end == FT_END_FRAME || w->end == FT_END_FAULT || w->end == FT_END_ADDRESS ||
-	       (w->end == FT_END_ZERO && !w->count);
+	return w->end == FT_END_FRAME || w->end == FT_END_FAULT || w->end == FT_END_ADDRESS;
 }
 
 /*
@@ -317,6 +320,7 @@ static __always_inline void ft_walk_user(struct ft_walk *w, void *ctx)
 	w->s->len = 0;
 	w->s->chained = false;
 	w->s->near = false;
+	w->s->lacks = 0;
 	w->s->end = FT_END_LIMIT;
 	if (have_loop) {
 		/* One turn more than frames: it is the one that sees the limit. */

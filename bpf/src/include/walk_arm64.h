@@ -9,9 +9,12 @@
 /* x0 to x15, and rows name no others. */
 #define FT_SCRATCH_REGISTER(number) ((number) < 16)
 
-/* Parameters of FT_ROW_SP and FT_ROW_FP: where x29 and x30 are. */
+/*
+ * Parameters of FT_ROW_SP and FT_ROW_FP are two bits: x30 is saved alone, and
+ * not with x29; the place is by SP, and not by the CFA.
+ */
 #define FT_RA_ALONE 1
-#define FT_RA_PAIR_AT_SP 2
+#define FT_RA_BY_SP 2
 
 /*
  * Reads the return address, and the frame pointer if it was saved. Returns 0,
@@ -20,7 +23,7 @@
 static __always_inline u32 ft_saved(struct ft_walk *w, u32 class, u32 param, s32 fp_off, u64 cfa,
 				    u64 *ip, u64 *fp)
 {
-	u64 pair[2], at = cfa + (s64)fp_off * 8;
+	u64 pair[2], at = (param & FT_RA_BY_SP ? w->sp : cfa) + (s64)fp_off * 8;
 
 	if (class == FT_ROW_LR) {
 		if (!w->exact)
@@ -28,11 +31,9 @@ static __always_inline u32 ft_saved(struct ft_walk *w, u32 class, u32 param, s32
 		*ip = ft_register(w, 30);
 		return 0;
 	}
-	if (param == FT_RA_ALONE)
+	if (param & FT_RA_ALONE)
 		return ft_read_word(at, ip) ? 0 : FT_END_FAULT;
-	if (param == FT_RA_PAIR_AT_SP)
-		at = w->sp + (s64)fp_off * 8;
-	else if (fp_off == FT_FP_AT_FP)
+	if (param == 0 && fp_off == FT_FP_AT_FP)
 		at = w->fp;
 	if (bpf_probe_read_user(pair, sizeof(pair), (void *)at))
 		return FT_END_FAULT;
