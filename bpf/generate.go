@@ -15,3 +15,5 @@ package bpf
 //go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target amd64,arm64 -go-package bpf pageFaults src/page_faults.bpf.c -- -O2 -Wall -Werror -mcpu=v3 -I src/include -I /usr/include/x86_64-linux-gnu
 //go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target amd64,arm64 -go-package bpf lockContention src/lock_contention.bpf.c -- -O2 -Wall -Werror -mcpu=v3 -I src/include -I /usr/include/x86_64-linux-gnu
 //go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target amd64,arm64 -go-package bpf kernelAllocations src/kernel_allocations.bpf.c -- -O2 -Wall -Werror -mcpu=v3 -I src/include -I /usr/include/x86_64-linux-gnu
+//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target amd64,arm64 -go-package bpf tcpRetransmits src/tcp_retransmits.bpf.c -- -O2 -Wall -Werror -mcpu=v3 -I src/include -I /usr/include/x86_64-linux-gnu
+//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target amd64,arm64 -go-package bpf -type ft_event -type ft_call_times -type ft_caller_key -type ft_caller stream src/stream.bpf.c -- -O2 -Wall -Werror -mcpu=v3 -I src/include -I /usr/include/x86_64-linux-gnu

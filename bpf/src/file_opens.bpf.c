@@ -7,6 +7,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "calls.h"
+#include "filecalls.h"
 #include "files.h"
 #include "looks.h"
 
@@ -20,43 +21,6 @@ const volatile bool failed_only;
 #define FT_CALL_COMPAT (1ULL << 48)
 #define FT_NO_PATH (1ULL << 50) /* the path could not be read */
 #define FT_CUT_PATH (1ULL << 51) /* it is longer than paths can be */
-
-#if defined(__TARGET_ARCH_x86)
-#define FT_OPEN 2
-#define FT_CREAT 85
-#define FT_OPENAT 257
-#define FT_OPENAT2 437
-#define FT_OPEN_32 5
-#define FT_CREAT_32 8
-#define FT_OPENAT_32 295
-#define FT_ARG1(r) ((r)->di)
-#define FT_ARG2(r) ((r)->si)
-#define FT_ARG1_32(r) ((u32)(r)->bx)
-#define FT_ARG2_32(r) ((u32)(r)->cx)
-#else
-#define FT_OPEN -1
-#define FT_CREAT -1
-#define FT_OPENAT 56
-#define FT_OPENAT2 437
-#define FT_OPEN_32 5
-#define FT_CREAT_32 8
-#define FT_OPENAT_32 322
-#define FT_ARG1(r) ((r)->regs[0])
-#define FT_ARG2(r) ((r)->regs[1])
-#define FT_ARG1_32(r) ((u32)(r)->regs[0])
-#define FT_ARG2_32(r) ((u32)(r)->regs[1])
-#endif
-
-/* Tells whether the call opens a file by a path; *at: relative to a folder. */
-static __always_inline bool ft_opens(s32 nr, bool compat, bool *at)
-{
-	if (compat) {
-		*at = nr == FT_OPENAT_32 || nr == FT_OPENAT2;
-		return *at || nr == FT_OPEN_32 || nr == FT_CREAT_32;
-	}
-	*at = nr == FT_OPENAT || nr == FT_OPENAT2;
-	return *at || (FT_OPEN > 0 && (nr == FT_OPEN || nr == FT_CREAT));
-}
 
 SEC("tp_btf/sys_enter")
 int opens_enter(u64 *ctx)
@@ -76,8 +40,8 @@ int opens_enter(u64 *ctx)
 	c = ft_call_begin(task->pid, nr, compat, bpf_ktime_get_ns());
 	if (!c)
 		return 0;
-	c->args[0] = compat ? FT_ARG1_32(&regs) : FT_ARG1(&regs);
-	c->args[1] = compat ? FT_ARG2_32(&regs) : FT_ARG2(&regs);
+	c->args[0] = FT_ARG1(&regs, compat);
+	c->args[1] = FT_ARG2(&regs, compat);
 	if (!at) {
 		c->args[1] = c->args[0];
 		c->args[0] = AT_FDCWD;

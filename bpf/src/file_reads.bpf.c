@@ -11,6 +11,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "calls.h"
+#include "filecalls.h"
 #include "files.h"
 #include "looks.h"
 
@@ -23,46 +24,6 @@ const volatile u64 always_ns;
 #define FT_ERRNO_SHIFT 32
 #define FT_CALL_COMPAT (1ULL << 48)
 #define FT_NO_PATH (1ULL << 50) /* the file was closed meanwhile */
-
-#if defined(__TARGET_ARCH_x86)
-#define FT_ARG1(r, compat) ((compat) ? (u32)(r)->bx : (u32)(r)->di)
-#define FT_ARG2(r, compat) ((compat) ? (u32)(r)->cx : (u32)(r)->si)
-static __always_inline bool ft_reads(u32 nr)
-{
-	return nr == 0 || nr == 17 || nr == 19 || nr == 295 || nr == 327;
-}
-static __always_inline bool ft_sends(u32 nr)
-{
-	return nr == 40;
-}
-static __always_inline bool ft_reads_32(u32 nr)
-{
-	return nr == 3 || nr == 145 || nr == 180 || nr == 333 || nr == 378;
-}
-static __always_inline bool ft_sends_32(u32 nr)
-{
-	return nr == 187 || nr == 239;
-}
-#else
-#define FT_ARG1(r, compat) ((u32)(r)->regs[0])
-#define FT_ARG2(r, compat) ((u32)(r)->regs[1])
-static __always_inline bool ft_reads(u32 nr)
-{
-	return nr == 63 || nr == 65 || nr == 67 || nr == 69 || nr == 286;
-}
-static __always_inline bool ft_sends(u32 nr)
-{
-	return nr == 71;
-}
-static __always_inline bool ft_reads_32(u32 nr)
-{
-	return nr == 3 || nr == 145 || nr == 180 || nr == 361 || nr == 392;
-}
-static __always_inline bool ft_sends_32(u32 nr)
-{
-	return nr == 187 || nr == 239;
-}
-#endif
 
 SEC("tp_btf/sys_enter")
 int reads_enter(u64 *ctx)

@@ -160,39 +160,55 @@ static long ft_climb_step(u32 index, struct ft_climb *c)
 	return 0;
 }
 
-/* Stores the path of a folder entry and sets *id; it stays 0 without room. */
-static __noinline int ft_store_path(struct ft_scratch *s, struct vfsmount *mnt, struct dentry *dentry,
-				    u32 gen, u64 *id)
+/*
+ * Writes the path of a folder entry into c->t, where it begins at c->at and ends,
+ * without a zero, at FT_PATH_MAX. Returns its length, 0 only for the verifier.
+ */
+static __always_inline u32 ft_climb_path(struct ft_climb *c, struct vfsmount *mnt,
+					 struct dentry *dentry)
 {
 	struct task_struct___files *task = (void *)bpf_get_current_task();
-	struct ft_climb c = { .dentry = dentry, .mnt = mnt, .at = FT_PATH_MAX };
 	struct fs_struct *fs = BPF_CORE_READ(task, fs);
-	u32 zero = 0, size;
+	u32 zero = 0;
+
+	c->dentry = dentry;
+	c->mnt = mnt;
+	c->at = FT_PATH_MAX;
+	c->t = bpf_map_lookup_elem(&path_texts, &zero);
+	if (!c->t)
+		return 0;
+	c->root_dentry = BPF_CORE_READ(fs, root.dentry);
+	c->root_mnt = BPF_CORE_READ(fs, root.mnt);
+	if (have_loop) {
+		bpf_loop(FT_MAX_DEPTH, ft_climb_step, c, 0);
+	} else {
+		for (u32 i = 0; i < FT_LOOP_DEPTH; i++)
+			if (ft_climb_step(i, c))
+				break;
+	}
+	if (c->at == FT_PATH_MAX) { /* the root itself */
+		c->at = FT_PATH_MAX - 1;
+		c->t->text[FT_PATH_MAX - 1] = '/';
+	}
+	return FT_PATH_MAX - c->at;
+}
+
+/* Stores the path of a folder entry and sets *id; it stays 0 without room. */
+static __noinline int ft_store_path(struct ft_scratch *s, struct vfsmount *mnt,
+				    struct dentry *dentry, u32 gen, u64 *id)
+{
+	struct ft_climb c = {};
 	struct ft_sink to;
+	u32 size;
 
 	if (!id || !s)
 		return 0; /* for the verifier */
 	*id = 0;
 	if (!ft_sink_open(&to, gen))
 		return 0;
-	c.t = bpf_map_lookup_elem(&path_texts, &zero);
-	if (!c.t)
+	size = ft_climb_path(&c, mnt, dentry);
+	if (!size)
 		return 0;
-	c.root_dentry = BPF_CORE_READ(fs, root.dentry);
-	c.root_mnt = BPF_CORE_READ(fs, root.mnt);
-	if (have_loop) {
-		bpf_loop(FT_MAX_DEPTH, ft_climb_step, &c, 0);
-	} else {
-		for (u32 i = 0; i < FT_LOOP_DEPTH; i++)
-			if (ft_climb_step(i, &c))
-				break;
-	}
-	size = FT_PATH_MAX - c.at;
-	if (size == 0) { /* the root itself */
-		c.at = FT_PATH_MAX - 1;
-		c.t->text[FT_PATH_MAX - 1] = '/';
-		size = 1;
-	}
 	size = (size + sizeof(u64)) & ~7u; /* a zero at least, up to a whole word */
 	ft_opaque(size);
 	size &= 2 * FT_PATH_MAX - 1;
@@ -206,8 +222,8 @@ static __noinline int ft_store_path(struct ft_scratch *s, struct vfsmount *mnt, 
 }
 
 /* Sets *id to the path of a folder entry, stored now or earlier; 0 without room. */
-static __always_inline void ft_path_id(struct ft_scratch *s, struct vfsmount *mnt, struct dentry *dentry,
-				       u32 gen, u64 *id)
+static __always_inline void ft_path_id(struct ft_scratch *s, struct vfsmount *mnt,
+				       struct dentry *dentry, u32 gen, u64 *id)
 {
 	struct ft_path_key key = {
 		.dentry = (u64)dentry,
@@ -215,7 +231,8 @@ static __always_inline void ft_path_id(struct ft_scratch *s, struct vfsmount *mn
 		.hash_len = BPF_CORE_READ(dentry, d_name.hash_len),
 		.ino = BPF_CORE_READ(dentry, d_inode, i_ino),
 	};
-	struct ft_path_id *known = bpf_map_lookup_elem(&known_paths, &key), fresh = { .generation = gen };
+	struct ft_path_id *known = bpf_map_lookup_elem(&known_paths, &key),
+			  fresh = { .generation = gen };
 
 	if (known && known->generation == gen) {
 		*id = known->id;

@@ -9,25 +9,12 @@
 
 #include "event.h"
 #include "rate.h"
+#include "state.h"
 
 /* Shorter waits are left out. */
 const volatile u64 min_ns;
 /* Waits of this length are counted even if they were not chosen. */
 const volatile u64 always_ns;
-/* The state is an argument, kernel 5.18 (fa2c3254d7cf "sched/tracing: Don't re-read p->state"). */
-const volatile bool have_prev_state;
-
-/* Of include/linux/sched.h. */
-#define TASK_RUNNING 0
-#define TASK_UNINTERRUPTIBLE 2
-#define TASK_DEAD 0x80
-
-/* Bits of ft_count_key.detail; the lower half is the number of the call. */
-#define FT_PREEMPTED (1ULL << 32) /* could have run: it waited for a CPU */
-#define FT_UNINTERRUPTIBLE (1ULL << 33)
-#define FT_CALL_COMPAT (1ULL << 34) /* a 32-bit system call */
-#define FT_IN_CALL (1ULL << 35)
-
 /*
  * The wait of a thread. Written by the switch to and from it, which do not
  * overlap; cut_waits moves the begin on. Goes with the thread.
@@ -46,45 +33,6 @@ struct {
 	__type(key, int);
 	__type(value, struct ft_wait);
 } waits SEC(".maps");
-
-/* The system call that the current task is in, as bits of detail. */
-static __always_inline u64 ft_current_call(void)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	void *regs = (void *)bpf_task_pt_regs((void *)task);
-	s64 nr = -1;
-
-#if defined(__TARGET_ARCH_x86)
-	bpf_probe_read_kernel(&nr, sizeof(nr), regs + FT_SYSCALL_OFFSET);
-#else
-	s32 small = -1;
-
-	bpf_probe_read_kernel(&small, sizeof(small), regs + FT_SYSCALL_OFFSET);
-	nr = small;
-#endif
-	if (nr < 0)
-		return 0;
-	return FT_IN_CALL | (u32)nr | (FT_COMPAT_CALL(task) ? FT_CALL_COMPAT : 0);
-}
-
-/* Before 5.14 the state of a task is called state, and is read of it before 5.18. */
-struct task_struct___new {
-	unsigned int __state;
-} __attribute__((preserve_access_index));
-struct task_struct___old {
-	long state;
-} __attribute__((preserve_access_index));
-
-static __always_inline u32 ft_state(struct task_struct *task, u64 *ctx)
-{
-	struct task_struct___new *t = (void *)task;
-
-	if (have_prev_state)
-		return ctx[3];
-	if (bpf_core_field_exists(t->__state))
-		return BPF_CORE_READ(t, __state);
-	return BPF_CORE_READ((struct task_struct___old *)task, state);
-}
 
 /* Tells by the bits of detail whether the kind counts such waits; it may add some. */
 static __always_inline bool ft_wait_wanted(u64 *detail);
