@@ -75,7 +75,8 @@ static __always_inline void ft_base(struct ft_scratch *s, s32 fd, u32 gen, u64 *
  * It is read at the end of the call, when the kernel has read it too and it is
  * in memory. Returns 0, or the error of the map.
  */
-static __always_inline long ft_asked_path(struct ft_scratch *s, s32 fd, u64 user, struct ft_seen *seen)
+static __always_inline long ft_asked_path(struct ft_scratch *s, s32 fd, u64 user,
+					  struct ft_seen *seen)
 {
 	struct ft_sink to;
 	u64 base = 0;
