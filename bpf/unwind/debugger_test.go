@@ -387,7 +387,7 @@ func (p *process) judge(got []addr.Virtual, end End, s *stopped) verdict {
 	}
 	// Only the stack that the program runs on was kept: switching ends there.
 	last := p.rows(got[len(got)-1] - 1)
-	ended := end.Complete() || end == EndFault && last.Kind == KindSwitch
+	ended := end.Complete() || end == EndFault && last.Kind == KindSwitch || end == EndStop && last.Kind == KindGrow
 	if !all && ended && len(got) >= len(want) && slices.Equal(got[:len(want)], want) {
 		return same
 	}

@@ -31,6 +31,8 @@ func (r Row) String() string {
 		return "signal frame"
 	case KindSwitch:
 		return "stack switch: follow the frame pointer"
+	case KindGrow:
+		return "stack growth: where the goroutine stopped"
 	case KindLR:
 		return "cfa=" + r.offset(spName) + " ra=x30"
 	case KindSP:
@@ -114,6 +116,7 @@ var kindNames = []struct {
 	{KindSignal, "signal"},
 	{KindLR, "link register"},
 	{KindSwitch, "stack switch"},
+	{KindGrow, "stack growth"},
 	{KindSP, "stack pointer"},
 	{KindFP, "frame pointer base"},
 	{KindPLT, "linkage table"},

@@ -180,10 +180,7 @@ func (g *goReader) special(fn gosym.Func) (Row, bool, error) {
 	case "runtime.goexit", "runtime.mstart", "runtime.rt0_go":
 		return Row{Kind: KindEnd}, true, nil
 	case "runtime.morestack":
-		// It has saved neither the stack pointer nor the frame pointer on the
-		// stack where it calls newstack.
-		g.b.stats.Unsupported[ReasonSwitch]++
-		return stop(ReasonSwitch), true, nil
+		return Row{Kind: KindGrow}, true, nil
 	case "runtime.systemstack", "runtime.mcall", "runtime.asmcgocall", "runtime.gogo":
 		// They have no frame of their own: the frame pointer is that of the
 		// function that called them, whose caller is the next one found.

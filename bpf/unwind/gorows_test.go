@@ -65,7 +65,7 @@ func TestGo(t *testing.T) {
 		"amd64": {"amd64", map[string]string{
 			"runtime.goexit": "end: no caller", "runtime.mstart": "end: no caller", "runtime.rt0_go": "end: no caller",
 			"runtime.systemstack": "stack switch: follow the frame pointer", "runtime.mcall": "stack switch: follow the frame pointer",
-			"runtime.morestack":            "stack switch: follow the frame pointer",
+			"runtime.morestack":            "stack growth: where the goroutine stopped",
 			"runtime.sigreturn__sigaction": "signal frame",
 			"runtime.sigtramp":             "cfa=sp+8", "runtime.nanotime1": "cfa=sp+8", "main.work": "cfa=sp+8", "runtime.memmove": "cfa=sp+8",
 		}},

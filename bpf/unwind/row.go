@@ -60,6 +60,11 @@ const (
 	// stack. The frame pointer leads back to the stack it came from, which may
 	// lie above or below: no order of the two is to be checked.
 	KindSwitch Kind = 0x06
+	// KindGrow: runtime.morestack of Go, which goes on on the stack of the thread
+	// and leaves no way back there. The caller is where the goroutine whose stack
+	// grows was stopped, which the runtime's structures say; they are found by
+	// the register that holds the current g, which has to be that of the leaf.
+	KindGrow Kind = 0x07
 )
 
 // Kinds with a parameter P, the lower half of the number. The return address
@@ -123,15 +128,12 @@ const (
 	// ReasonFramePointer: the frame pointer is saved in a place that rows do
 	// not know; counted, but the row is used (FPLost).
 	ReasonFramePointer
-	// ReasonSwitch: the code runs on another stack than its caller, and only
-	// the Go runtime knows where that is.
-	ReasonSwitch
 
 	numReasons
 )
 
 var reasonNames = [numReasons]string{
-	"none", "register", "offset", "expression", "return address", "instruction", "frame pointer", "stack switch",
+	"none", "register", "offset", "expression", "return address", "instruction", "frame pointer",
 }
 
 // String names the reason in one or two words.

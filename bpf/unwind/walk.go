@@ -95,6 +95,8 @@ func (w *Walker) step() End {
 		return EndStop
 	case KindSignal:
 		return w.signal()
+	case KindGrow:
+		return w.grow()
 	}
 	cfa, end := w.cfa(row)
 	if end != EndNone {
@@ -299,6 +301,37 @@ func (w *Walker) signal() End {
 	}
 	w.regs, w.exact = r, true
 	return EndNone
+}
+
+// grow goes on where the goroutine stopped whose stack grows. The offsets are
+// those of runtime2.go from Go 1.17 on, when the current g got a register: of m in
+// g, of the rest of gobuf in g, and of curg in m, before and since gobuf lost a
+// field. What is found has to refer to what it was found by.
+func (w *Walker) grow() End {
+	const gM, gSched, gobufBP = 48, 56, 40
+	reg := 14
+	if w.ARM64 {
+		reg = 28
+	}
+	g0 := w.regs.Others[reg]
+	m, _ := w.word(g0 + gM)
+	if g, end := w.word(m); end != EndNone || g != g0 {
+		return EndStop
+	}
+	for i, curg := range []uint64{184, 192} {
+		g, _ := w.word(m + curg)
+		if owner, end := w.word(g + gM); g == 0 || end != EndNone || owner != m {
+			continue
+		}
+		sp, _ := w.word(g + gSched)
+		pc, _ := w.word(g + gSched + 8)
+		fp, end := w.word(g + gSched + gobufBP + 8*uint64(i))
+		if end != EndNone {
+			return end
+		}
+		return w.enter(pc, sp, fp)
+	}
+	return EndZero // the thread has left the goroutine and looks for another one
 }
 
 func (w *Walker) word(at uint64) (uint64, End) {

@@ -174,6 +174,44 @@ func TestFramePointerOfZero(t *testing.T) {
 	}
 }
 
+// TestGrowingStack finds the goroutine by the structures of Go's runtime, of two
+// layouts, unless the thread has left it.
+func TestGrowingStack(t *testing.T) {
+	t.Parallel()
+	const morestack, f, root = 0x40_1000, 0x40_2000, 0x40_3000
+	const g0, m, g, stack = stackBase, stackBase + 0x100, stackBase + 0x300, stackBase + 0x800
+	for name, tt := range map[string]struct {
+		words map[uint64]uint64
+		want  []addr.Virtual
+		end   End
+	}{
+		"since Go 1.25":  {map[uint64]uint64{0x30: m, 0x100: g0, 0x1b8: g, 0x330: m, 0x338: stack, 0x340: f, 0x360: 7}, []addr.Virtual{morestack, f, root}, EndOutmost},
+		"before":         {map[uint64]uint64{0x30: m, 0x100: g0, 0x1c0: g, 0x330: m, 0x338: stack, 0x340: f, 0x368: 7}, []addr.Virtual{morestack, f, root}, EndOutmost},
+		"left":           {map[uint64]uint64{0x30: m, 0x100: g0}, []addr.Virtual{morestack}, EndZero},
+		"owned by other": {map[uint64]uint64{0x30: m, 0x100: g0, 0x1b8: g, 0x330: 5}, []addr.Virtual{morestack}, EndZero},
+		"no g0":          {map[uint64]uint64{0x30: m, 0x100: g}, []addr.Virtual{morestack}, EndStop},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tt.words[0x800] = root
+			w := Walker{Memory: stackOf(tt.words), Limit: 10, Rows: func(pc addr.Virtual) Row {
+				switch pc {
+				case morestack:
+					return Row{Kind: KindGrow}
+				case f - 1:
+					return Row{Kind: KindSP, CFA: 1}
+				}
+				return Row{Kind: KindEnd}
+			}}
+			regs := Registers{IP: morestack}
+			regs.Others[14] = g0
+			got, end := w.Walk(&regs)
+			assert.Equal(t, tt.want, got)
+			assert.Equal(t, tt.end, end)
+		})
+	}
+}
+
 // TestRegistersOnlyInLeaf refuses rules that need registers of a caller.
 func TestRegistersOnlyInLeaf(t *testing.T) {
 	t.Parallel()

@@ -36,6 +36,7 @@ struct ft_walk {
 #define FT_ROW_SIGNAL 0x04
 #define FT_ROW_LR 0x05
 #define FT_ROW_SWITCH 0x06
+#define FT_ROW_GROW 0x07
 #define FT_ROW_SP 0x10
 #define FT_ROW_FP 0x20
 #define FT_ROW_PLT 0x30
@@ -205,6 +206,41 @@ static __always_inline long ft_step_cfa(struct ft_walk *w, u32 kind, s64 cfa_off
 	return ft_enter(w, ip, cfa, fp);
 }
 
+/*
+ * Goes on where the goroutine stopped whose stack grows, from the current g of
+ * the leaf, which is that of the thread. Offsets are those of Go 1.17 to 1.26
+ * (runtime2.go): m in g, sched behind it, g0 as the first in m, and curg in m,
+ * before and since a field was taken out of gobuf. What is found has to refer
+ * to what it was found by.
+ */
+static __noinline long ft_find_goroutine(u64 g0, u64 *regs)
+{
+	u64 m, g, curg[2];
+
+	if (!regs || !ft_read_word(g0 + 48, &m) || !ft_read_word(m, &g) || g != g0)
+		return FT_END_STOP;
+	if (bpf_probe_read_user(curg, sizeof(curg), (void *)(m + 184)))
+		return FT_END_STOP;
+	/* m, sp, pc, g, ctxt, with or without ret, lr, bp. */
+	if (!bpf_probe_read_user(regs, 8 * sizeof(u64), (void *)(curg[0] + 48)) && regs[0] == m)
+		return 0;
+	if (!bpf_probe_read_user(regs, 8 * sizeof(u64), (void *)(curg[1] + 48)) && regs[0] == m) {
+		regs[6] = regs[7];
+		return 0;
+	}
+	return FT_END_ZERO; /* the thread has left the goroutine and looks for another one */
+}
+
+static __always_inline long ft_step_grow(struct ft_walk *w)
+{
+	u64 *found = w->s->signal;
+	u32 end = ft_find_goroutine(ft_register(w, FT_GO_G), found);
+
+	if (end)
+		return ft_ends(w, end);
+	return ft_enter(w, found[2], found[1], found[6]);
+}
+
 /* The address by which the current frame is looked up. */
 static __always_inline u64 ft_lookup_pc(struct ft_walk *w)
 {
@@ -275,6 +311,8 @@ static long ft_walk_step(u32 index, struct ft_walk *w)
 		return ft_ends(w, FT_END_STOP);
 	case FT_ROW_SIGNAL:
 		return ft_step_signal(w);
+	case FT_ROW_GROW:
+		return ft_step_grow(w);
 	}
 	return ft_step_cfa(w, kind, (s16)(row >> 32), (s8)(row >> 56));
 }

@@ -6,6 +6,9 @@
 /* A leaf may have no frame: the return address is in x30. */
 #define FT_FRAMELESS(w) ((w)->exact)
 
+/* The current g of Go is in x28. */
+#define FT_GO_G 28
+
 /* x0 to x15, and rows name no others. */
 #define FT_SCRATCH_REGISTER(number) ((number) < 16)
 

@@ -6,6 +6,9 @@
 /* The caller's stack begins above the return address: never where this one does. */
 #define FT_FRAMELESS(w) false
 
+/* The current g of Go is in r14. */
+#define FT_GO_G 14
+
 /* rax, rdx, rcx, rsi, rdi, r8 to r11, by their DWARF numbers. */
 #define FT_SCRATCH_REGISTER(number) (0xf37 >> (number)&1)
 
