@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
@@ -34,6 +35,24 @@ type hook struct {
 	since string
 	// optional hooks make a kind better; it works without them.
 	optional bool
+	// function tells that event is a function of the kernel and no tracepoint.
+	function bool
+	// unless are tracepoints that make the hook superfluous.
+	unless []string
+}
+
+// exists tells whether the kernel has the hook.
+func (h *hook) exists(kernel *btf.Spec) bool {
+	if h.function {
+		var f *btf.Func
+		return kernel.TypeByName(h.event, &f) == nil
+	}
+	return tracepointType(kernel, h.event) != nil
+}
+
+// superfluous tells whether the kernel has something better.
+func (h *hook) superfluous(kernel *btf.Spec) bool {
+	return slices.ContainsFunc(h.unless, func(event string) bool { return tracepointType(kernel, event) != nil })
 }
 
 // clocked is an event of the kernel, PERF_COUNT_SW_*, and the program that runs
@@ -101,8 +120,9 @@ func (p *Probe) fit(spec *ebpf.CollectionSpec) error {
 }
 
 func (p *Probe) fitTo(kernel *btf.Spec, spec *ebpf.CollectionSpec) error {
-	for _, h := range p.hooks {
-		if tracepointType(kernel, h.event) != nil {
+	for i := range p.hooks {
+		h := &p.hooks[i]
+		if !h.superfluous(kernel) && h.exists(kernel) {
 			continue
 		}
 		if !h.optional {

@@ -41,6 +41,8 @@ type Config struct {
 	// KernelAllocations profiles memory that the kernel allocates for programs.
 	// Off unless present.
 	KernelAllocations configoptional.Optional[KernelAllocationsConfig] `mapstructure:"kernel_allocations"`
+	// TCPRetransmits profiles segments that TCP sends again. Off unless present.
+	TCPRetransmits configoptional.Optional[TCPRetransmitsConfig] `mapstructure:"tcp_retransmits"`
 	// OnMissing says what happens if this kernel cannot do what a kind of
 	// profile needs: fail to start, or skip the kind. Default fail.
 	OnMissing string `mapstructure:"on_missing"`

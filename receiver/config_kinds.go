@@ -148,6 +148,14 @@ func (c *KernelAllocationsConfig) validate(key string) error {
 		between(key+"::stack_interval", c.StackInterval, 0, maxStackInterval))
 }
 
+// TCPRetransmitsConfig is the configuration of profiles of TCP retransmits. It
+// has no settings.
+type TCPRetransmitsConfig struct {
+	_ struct{}
+}
+
+func (*TCPRetransmitsConfig) validate(string) error { return nil }
+
 // The values of on_missing.
 const (
 	onMissingFail = "fail"
@@ -175,6 +183,7 @@ func (c *Config) validateKinds() error {
 		validateKind("page_faults", &c.PageFaults),
 		validateKind("lock_contention", &c.LockContention),
 		validateKind("kernel_allocations", &c.KernelAllocations),
+		validateKind("tcp_retransmits", &c.TCPRetransmits),
 	}
 	if !c.CPU.Enabled && !c.anyKind() {
 		errs = append(errs, errNoKind)
@@ -188,7 +197,7 @@ func (c *Config) validateKinds() error {
 // anyKind tells whether another kind than cpu is on.
 func (c *Config) anyKind() bool {
 	return c.OffCPU.HasValue() || c.Syscalls.HasValue() || c.FileOpens.HasValue() || c.FileReads.HasValue() ||
-		c.PageFaults.HasValue() || c.LockContention.HasValue() || c.KernelAllocations.HasValue()
+		c.PageFaults.HasValue() || c.LockContention.HasValue() || c.KernelAllocations.HasValue() || c.TCPRetransmits.HasValue()
 }
 
 // validateKind checks the section of a kind if it is present.

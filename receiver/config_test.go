@@ -65,6 +65,7 @@ func TestLoadConfig(t *testing.T) {
 			c.PageFaults = configoptional.Some(PageFaultsConfig{StackInterval: 6 * time.Millisecond})
 			c.LockContention = configoptional.Some(LockContentionConfig{MinDuration: time.Microsecond, StackInterval: 7 * time.Millisecond})
 			c.KernelAllocations = configoptional.Some(KernelAllocationsConfig{MinSize: 4096, StackInterval: 8 * time.Millisecond})
+			c.TCPRetransmits = configoptional.Some(TCPRetransmitsConfig{})
 			c.OnMissing = "skip"
 			c.Unwind = UnwindConfig{MaxTableMiB: 64}
 			c.Symbols = SymbolsConfig{
@@ -84,6 +85,7 @@ func TestLoadConfig(t *testing.T) {
 			c.PageFaults = configoptional.Some(PageFaultsConfig{StackInterval: time.Millisecond})
 			c.LockContention = configoptional.Some(LockContentionConfig{StackInterval: time.Millisecond})
 			c.KernelAllocations = configoptional.Some(KernelAllocationsConfig{MinSize: 8192, StackInterval: time.Millisecond})
+			c.TCPRetransmits = configoptional.Some(TCPRetransmitsConfig{})
 		}},
 	}
 	for _, tt := range tests {

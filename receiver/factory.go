@@ -35,6 +35,7 @@ func createDefaultConfig() component.Config {
 		PageFaults:        configoptional.Default(PageFaultsConfig{StackInterval: time.Millisecond}),
 		LockContention:    configoptional.Default(LockContentionConfig{StackInterval: time.Millisecond}),
 		KernelAllocations: configoptional.Default(KernelAllocationsConfig{MinSize: 8192, StackInterval: time.Millisecond}),
+		TCPRetransmits:    configoptional.Default(TCPRetransmitsConfig{}),
 		OnMissing:         onMissingFail,
 		Unwind:            UnwindConfig{Tables: true, MaxTableMiB: 32},
 		Symbols: SymbolsConfig{

@@ -13,6 +13,7 @@ import (
 	"github.com/flametel/flametel/receiver/internal/source/offcpu"
 	"github.com/flametel/flametel/receiver/internal/source/pagefaults"
 	"github.com/flametel/flametel/receiver/internal/source/syscalls"
+	"github.com/flametel/flametel/receiver/internal/source/tcpretransmits"
 	"github.com/flametel/flametel/receiver/internal/sysname"
 	"github.com/flametel/flametel/symbolize"
 	"github.com/flametel/flametel/symbolize/debuginfo/debuginfod"
@@ -65,6 +66,9 @@ func newSources(h *hostSource) []source.Source {
 			MinBytes: uint64(c.MinSize), LookInterval: c.StackInterval,
 			Inner: cpu.MergeRanges(h.symbolizer.KernelRanges(bpf.InnerAllocators...)),
 		}, opts))
+	}
+	if c := cfg.TCPRetransmits.Get(); c != nil {
+		list = append(list, tcpretransmits.New(opts))
 	}
 	return list
 }

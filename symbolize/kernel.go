@@ -128,6 +128,11 @@ func (s *Symbolizer) kernelFrame(at addr.Virtual) *Frame {
 		fallthrough
 	default:
 		f.Module = k.module(k.table, "")
+		if f.Address < f.Module.Start || f.Address >= f.Module.Limit {
+			// Of a module or a BPF program that came or went a moment ago: the
+			// kernel too, but not of its image.
+			f.Module = k.module(k.table, kernelPath)
+		}
 	}
 	if len(k.frames) >= maxKernelFrames {
 		s.held -= int64(len(k.frames)) * frameBytes

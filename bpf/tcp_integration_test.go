@@ -1,0 +1,76 @@
+//go:build integration && linux
+
+package bpf
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// counters reads the kernel's own counts of segments sent again.
+func counters(t *testing.T) (segments, syns uint64) {
+	t.Helper()
+	for _, file := range []string{"/proc/net/snmp", "/proc/net/netstat"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		lines := strings.Split(string(text), "\n")
+		for i := 0; i+1 < len(lines); i += 2 {
+			names, values := strings.Fields(lines[i]), strings.Fields(lines[i+1])
+			for j, name := range names {
+				switch name {
+				case "RetransSegs":
+					fmt.Sscan(values[j], &segments)
+				case "TCPSynRetrans":
+					fmt.Sscan(values[j], &syns)
+				}
+			}
+		}
+	}
+	return segments, syns
+}
+
+// What the kernel counts is counted here, with the ends of the connection, for
+// the process that uses the socket.
+func TestTCPRetransmits(t *testing.T) {
+	for mode, host := range map[string]string{"4": "127.0.0.1", "6": "::1", "46": "127.0.0.1"} {
+		t.Run("IPv"+mode, func(t *testing.T) {
+			f := startFixture(t, "retransmits", mode)
+			tr, err := NewTracer(TCPRetransmits(), Options{DrainInterval: time.Second})
+			require.NoError(t, err)
+			t.Cleanup(func() { require.NoError(t, tr.Close()) })
+			segments, syns := counters(t)
+			port := f.do(t)
+			samples, stats, err := tr.Drain()
+			require.NoError(t, err)
+			segmentsAfter, synsAfter := counters(t)
+			require.Zero(t, stats.Lost(), "%+v", stats)
+			var all uint64
+			kinds := make(map[uint64]uint64)
+			for _, s := range samples {
+				all += s.Sums[0]
+				kinds[s.Detail&RetransmitMask] += s.Sums[0]
+				if int(s.PID) != f.pid() {
+					continue // of another test
+				}
+				require.Zero(t, s.Detail&RetransmitNoOwner)
+				require.NotEmpty(t, s.User)
+				c, ok := ConnectionOf(s.Record)
+				require.True(t, ok)
+				require.Equal(t, host, c.Local.Addr().String())
+				require.Equal(t, host, c.Remote.Addr().String())
+				require.True(t, uint64(c.Local.Port()) == port || uint64(c.Remote.Port()) == port, "%v", c)
+			}
+			require.Equal(t, segmentsAfter-segments, all, "RetransSegs of the kernel")
+			require.Equal(t, synsAfter-syns, kinds[RetransmitSYN]+kinds[RetransmitSYNACK], "TCPSynRetrans of the kernel")
+			require.GreaterOrEqual(t, kinds[RetransmitSYN], uint64(1))
+			require.GreaterOrEqual(t, kinds[RetransmitSYNACK], uint64(1))
+			require.GreaterOrEqual(t, kinds[RetransmitData], uint64(2))
+			require.EqualValues(t, 1, kinds[RetransmitLossProbe])
+		})
+	}
+}
