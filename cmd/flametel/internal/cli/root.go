@@ -40,7 +40,7 @@ func newRoot(s *record.Settings, code *int) *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetVersionTemplate(versionText())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(cmd, s.Args, err) })
-	root.AddCommand(newRecord(s, code), newTop(s, code), newConvert(s, code), newDiff(s, code), newSymbols(s, code), newUnwind(s, code), newVersion(), newMan(code), newCompletion())
+	root.AddCommand(newRecord(s, code), newTop(s, code), newTrace(s, code), newConvert(s, code), newDiff(s, code), newSymbols(s, code), newUnwind(s, code), newVersion(), newMan(code), newCompletion())
 	ofOthers := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if cmd != root {

@@ -51,6 +51,8 @@ func TestTranscripts(t *testing.T) {
 		{name: "terminated", args: []string{"record", "-o", "out.svg"}, signals: []syscall.Signal{syscall.SIGTERM}},
 		{name: "top without terminal", args: []string{"top"}},
 		{name: "top once", behaviour: "early", args: []string{"top", "--once", "--view", "modules"}},
+		{name: "trace of nothing", args: []string{"trace"}},
+		{name: "trace with mistakes", args: []string{"trace", "-i", "0.01", "-x", "-n", "x", "offcpu", "-p", "9999999"}},
 		{name: "completion of nothing", args: []string{"completion"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

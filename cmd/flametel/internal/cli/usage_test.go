@@ -143,3 +143,18 @@ func TestDistance(t *testing.T) {
 		assert.Equal(t, test.want, distance(test.a, test.b), "%s %s", test.a, test.b)
 	}
 }
+
+func TestHelpOfTrace(t *testing.T) {
+	t.Parallel()
+	code := 0
+	newTrace(nil, &code).Flags().VisitAll(func(f *pflag.Flag) {
+		assert.Contains(t, traceHelp, "--"+f.Name+" ")
+		assert.NotEmpty(t, f.Usage, "%s", f.Name)
+	})
+	for line := range strings.Lines(traceHelp) {
+		assert.LessOrEqual(t, utf8.RuneCountInString(line), 101, "%s", line)
+	}
+	p := flametel(t, "samples", "trace", "--help")
+	assert.Zero(t, p.run())
+	golden.Check(t, "help_trace.txt", p.stdout.String())
+}

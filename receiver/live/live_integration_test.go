@@ -1,0 +1,86 @@
+//go:build integration && linux
+
+package live
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func open(t *testing.T, o Options) Source {
+	t.Helper()
+	s, err := Open(&o)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func TestOpensOfChildren(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "there"), []byte("x"), 0o600))
+	s := open(t, Options{Family: Opens, PIDs: []int{os.Getpid()}})
+	before := time.Now()
+	cmd := exec.Command("cat", "there", "missing")
+	cmd.Dir = dir
+	assert.Error(t, cmd.Run())
+	events, lost, err := s.Events()
+	require.NoError(t, err)
+	assert.Zero(t, lost)
+	found := map[string]string{}
+	for _, e := range events {
+		if e.PID == cmd.Process.Pid {
+			assert.WithinRange(t, e.Time, before.Add(-time.Second), time.Now().Add(time.Second))
+			found[e.Path] = e.Error
+		}
+	}
+	assert.Equal(t, "", found[filepath.Join(dir, "there")])
+	assert.Equal(t, "ENOENT", found[filepath.Join(dir, "missing")])
+	assert.Contains(t, found, filepath.Join(dir, "there"))
+}
+
+func TestCallsSinceTheLastLook(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command("sleep", "0.3")
+	s := open(t, Options{Family: Syscalls, PIDs: []int{os.Getpid()}})
+	require.NoError(t, cmd.Run())
+	calls, _, err := s.Calls()
+	require.NoError(t, err)
+	byName := map[string]Call{}
+	for _, c := range calls {
+		byName[c.Name] = c
+	}
+	nap := byName["clock_nanosleep"]
+	assert.EqualValues(t, 1, nap.Count)
+	assert.Equal(t, cmd.Process.Pid, nap.TopPID)
+	assert.GreaterOrEqual(t, nap.Time, 300*time.Millisecond)
+	assert.InEpsilon(t, nap.Time, nap.P99, 0.2)
+	calls, _, err = s.Calls()
+	require.NoError(t, err)
+	for _, c := range calls {
+		assert.NotEqual(t, "clock_nanosleep", c.Name, "it was told already")
+	}
+}
+
+func TestWhatDoesNotExist(t *testing.T) {
+	t.Parallel()
+	_, err := Open(&Options{Family: Opens, PIDs: []int{1 << 22}})
+	assert.ErrorContains(t, err, "process 4194304 does not exist")
+	_, err = Open(&Options{Family: "dreams"})
+	assert.ErrorContains(t, err, `"dreams"`)
+}
+
+func TestRetransmitsOpenAndClose(t *testing.T) {
+	t.Parallel()
+	s := open(t, Options{Family: Retransmits, PIDs: []int{os.Getpid()}})
+	_, lost, err := s.Events()
+	require.NoError(t, err)
+	assert.Zero(t, lost)
+	require.NoError(t, s.Close())
+}
