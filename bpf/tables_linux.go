@@ -216,7 +216,7 @@ func (t *Tables) DeleteSpace(pid uint32) error {
 func (t *Tables) Wait() { waitForPrograms() }
 
 // Requests calls handle for each process that is sampled without an entry,
-// until Close.
+// until Interrupt or Close.
 func (t *Tables) Requests(handle func(SpaceRequest)) error {
 	var rec ringbuf.Record
 	for {
@@ -236,6 +236,9 @@ func (t *Tables) Requests(handle func(SpaceRequest)) error {
 		}
 	}
 }
+
+// Interrupt ends Requests; all else goes on until Close.
+func (t *Tables) Interrupt() error { return t.reader.Close() }
 
 // Close ends Requests and gives the memory back once no program is left that
 // uses it. It may be called more than once.

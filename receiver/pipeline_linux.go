@@ -274,11 +274,12 @@ func (h *hostSource) Close() error {
 	if h.events != nil {
 		h.events.Close()
 	}
-	errs := []error{h.unwinding.close()}
+	errs := []error{h.unwinding.interrupt()}
 	h.background.Wait()
 	for _, src := range h.sources {
 		errs = append(errs, src.Close())
 	}
+	errs = append(errs, h.unwinding.close())
 	if h.symbolizer != nil {
 		h.symbolizer.Close()
 	}

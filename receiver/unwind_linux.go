@@ -103,8 +103,16 @@ func (u *unwinding) account(stats *drainStats) {
 	}
 }
 
-// close ends Listen and releases the tables; what the kernel's programs hold of
-// them goes with the programs.
+// interrupt ends Listen, so that the background work can be waited for.
+func (u *unwinding) interrupt() error {
+	if u.tables == nil {
+		return nil
+	}
+	return u.tables.Interrupt()
+}
+
+// close releases the tables; what the kernel's programs hold of them goes with
+// the programs.
 func (u *unwinding) close() error {
 	if u.tables == nil {
 		return nil
