@@ -111,7 +111,7 @@ compare-perf: setup-bench build ## the same processes in the same seconds, by pe
 	$(GO) run ./internal/tools/compareperf
 
 .PHONY: kernels
-kernels: build-flametel ## record a workload on Debian's other kernels, under qemu
+kernels: ## record workloads on Debian's other kernels, x86-64 and arm64, under qemu
 	$(SETUP) kernels
 	$(GO) run ./internal/tools/kernels
 

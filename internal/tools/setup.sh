@@ -59,8 +59,11 @@ readonly run_needs="
 /etc/ssl/certs/ca-certificates.crt ca-certificates"
 
 readonly kernels_needs="
+aarch64-linux-gnu-gcc             gcc-aarch64-linux-gnu
+/usr/aarch64-linux-gnu/include/stdio.h libc6-dev-arm64-cross
 cpio                              cpio
 gcc                               gcc
+qemu-system-aarch64               qemu-system-arm
 qemu-system-x86_64                qemu-system-x86
 /usr/share/seabios                seabios"
 

@@ -1,9 +1,10 @@
 //go:build linux
 
-// Program kernels records a workload with a known answer on other kernels:
-// Debian's, each started under qemu without hardware acceleration. Run it from
-// the module's folder after make build-flametel: make kernels. It needs the
-// packages qemu-system-x86, seabios and cpio, and fetches the kernels' own.
+// Program kernels records workloads with a known answer on other kernels, those
+// of Debian for x86-64 and arm64, each started under qemu without hardware
+// acceleration. Run it from the module's folder: make kernels. It needs the
+// packages qemu-system-x86, qemu-system-arm, seabios, cpio and the compilers of
+// both machines, and fetches the kernels' own.
 package main
 
 import (
@@ -15,13 +16,33 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// versions are the kernels that Debian 12 offers.
-var versions = []string{"6.1", "6.12"}
+// A machine is what is emulated.
+type machine struct {
+	arch     string // as Go and Debian call it
+	cc       string
+	qemu     []string
+	console  string
+	versions []string // of kernels that Debian 12 offers
+}
+
+var machines = []machine{
+	{
+		arch: "amd64", cc: "gcc", console: "ttyS0", versions: []string{"6.1", "6.12"},
+		qemu: []string{"qemu-system-x86_64", "-cpu", "max"},
+	},
+	{
+		// pauth-impdef: the architecture's own algorithm for signing return
+		// addresses takes half of the time.
+		arch: "arm64", cc: "aarch64-linux-gnu-gcc", console: "ttyAMA0", versions: []string{"6.1"},
+		qemu: []string{"qemu-system-aarch64", "-M", "virt", "-cpu", "max,pauth-impdef=on"},
+	},
+}
 
 // patience is how long a machine may take, from its start to its end.
 const patience = 5 * time.Minute
@@ -39,25 +60,34 @@ func run() error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	initrd, err := makeInitrd(dir)
+	var errs []error
+	for i := range machines {
+		errs = append(errs, machines[i].run(filepath.Join(dir, machines[i].arch)))
+	}
+	return errors.Join(errs...)
+}
+
+// run starts each kernel of a machine.
+func (m *machine) run(dir string) error {
+	initrd, err := m.makeInitrd(dir)
 	if err != nil {
 		return err
 	}
 	var errs []error
-	for _, v := range versions {
-		image, err := fetchKernel(dir, v)
+	for _, v := range m.versions {
+		image, err := m.fetchKernel(dir, v)
 		if err == nil {
-			err = boot(image, initrd)
+			err = m.boot(image, initrd)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("linux %s: %w", v, err))
+			errs = append(errs, fmt.Errorf("linux %s on %s: %w", v, m.arch, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// makeInitrd puts the init program, flametel and the workload into an archive.
-func makeInitrd(dir string) (string, error) {
+// makeInitrd puts the init program, flametel and the workloads into an archive.
+func (m *machine) makeInitrd(dir string) (string, error) {
 	root := filepath.Join(dir, "root")
 	for _, d := range []string{"proc", "sys", "dev", "tmp", "bin"} {
 		if err := os.MkdirAll(filepath.Join(root, d), 0o755); err != nil {
@@ -65,17 +95,47 @@ func makeInitrd(dir string) (string, error) {
 		}
 	}
 	initrd := filepath.Join(dir, "initrd")
+	calls := []string{"-static", "-O2", "-fomit-frame-pointer", "-fno-optimize-sibling-calls", "internal/e2e/unwind/testdata/calls.c", "-o"}
+	branches := "-fcf-protection"
+	if m.arch == "arm64" {
+		branches = "-mbranch-protection=standard" // return addresses are signed
+	}
+	in := func(name string) string { return filepath.Join(root, name) }
 	return initrd, errors.Join(
-		command("", "env", "CGO_ENABLED=0", "go", "build", "-o", filepath.Join(root, "init"), "./internal/tools/kernels/init"),
-		command("", "gcc", "-static", "-g", "-O1", "-fomit-frame-pointer", "-o", filepath.Join(root, "bin/burn"), "examples/workloads/burn.c"),
-		command("", "cp", "bin/flametel", filepath.Join(root, "bin")),
+		command("", "env", "CGO_ENABLED=0", "GOARCH="+m.arch, "go", "build", "-o", in("init"), "./internal/tools/kernels/init"),
+		command("", "env", "CGO_ENABLED=0", "GOARCH="+m.arch, "go", "build", "-trimpath", "-ldflags=-w", "-o", in("bin/flametel"), "./cmd/flametel"),
+		command("", m.cc, "-static", "-g", "-O1", "-fomit-frame-pointer", "-o", in("bin/burn"), "examples/workloads/burn.c"),
+		command("", m.cc, append(calls, in("bin/calls"))...),
+		command("", m.cc, append(calls, in("bin/protected"), branches)...),
 		command(root, "sh", "-c", "find . | cpio -o -H newc --quiet >"+initrd),
 	)
 }
 
+// aptOptions make apt work for the machine, with lists and a cache in dir: those
+// of the host are left alone.
+func (m *machine) aptOptions(dir string) ([]string, error) {
+	options := []string{"-oAPT::Architecture=" + m.arch, "-oAPT::Architectures=" + m.arch, "-oDir::State::status=/dev/null", "-oAPT::Sandbox::User="}
+	for key, sub := range map[string]string{"State::lists": "lists", "Cache": "cache", "Cache::archives": "archives"} {
+		at := filepath.Join(dir, "apt", sub)
+		if err := os.MkdirAll(filepath.Join(at, "partial"), 0o755); err != nil {
+			return nil, err
+		}
+		options = append(options, "-oDir::"+key+"="+at)
+	}
+	return options, nil
+}
+
 // fetchKernel returns the image of the newest cloud kernel of a version.
-func fetchKernel(dir, version string) (string, error) {
-	out, err := exec.Command("apt-cache", "search", "--names-only", `^linux-image-`+regexp.QuoteMeta(version)+`\.[0-9.+a-z-]*cloud-amd64$`).Output()
+func (m *machine) fetchKernel(dir, version string) (string, error) {
+	apt, err := m.aptOptions(dir)
+	if err != nil {
+		return "", err
+	}
+	with := func(args ...string) []string { return append(slices.Clone(apt), args...) }
+	if err := command("", "apt-get", with("-qq", "update")...); err != nil {
+		return "", err
+	}
+	out, err := exec.Command("apt-cache", with("search", "--names-only", `^linux-image-`+regexp.QuoteMeta(version)+`\.[0-9.+a-z-]*cloud-`+m.arch+`$`)...).Output()
 	if err != nil {
 		return "", fmt.Errorf("look for a kernel: %w", err)
 	}
@@ -88,7 +148,10 @@ func fetchKernel(dir, version string) (string, error) {
 	if err := os.Mkdir(into, 0o755); err != nil {
 		return "", err
 	}
-	if err := command(into, "sh", "-c", "apt-get -qq download "+name+" && dpkg-deb -x *.deb ."); err != nil {
+	if err := command(into, "apt-get", with("-qq", "download", name)...); err != nil {
+		return "", err
+	}
+	if err := command(into, "sh", "-c", "dpkg-deb -x *.deb ."); err != nil {
 		return "", err
 	}
 	images, err := filepath.Glob(filepath.Join(into, "boot/vmlinuz-*"))
@@ -98,11 +161,11 @@ func fetchKernel(dir, version string) (string, error) {
 	return images[0], nil
 }
 
-func boot(image, initrd string) error {
+func (m *machine) boot(image, initrd string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "2G",
-		"-nographic", "-no-reboot", "-kernel", image, "-initrd", initrd, "-append", "console=ttyS0 quiet panic=-1")
+	cmd := exec.CommandContext(ctx, m.qemu[0], append(slices.Clone(m.qemu[1:]), "-accel", "tcg,thread=multi", "-smp", "2", "-m", "2G",
+		"-nographic", "-no-reboot", "-kernel", image, "-initrd", initrd, "-append", "console="+m.console+" quiet panic=-1")...)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("qemu: %w\n%s", err, out)
@@ -119,7 +182,31 @@ func boot(image, initrd string) error {
 			return fmt.Errorf("%s: the split is wrong", file)
 		}
 	}
-	return complete(filepath.Base(image), text)
+	return errors.Join(complete(filepath.Base(image), text), checkCalls(filepath.Base(image), text))
+}
+
+// checkCalls looks at the stacks of programs whose calls are known.
+func checkCalls(kernel, text string) error {
+	for _, program := range []string{"calls", "protected"} {
+		var whole, all int
+		for line := range strings.Lines(text) {
+			line = strings.TrimSpace(line)
+			n, err := strconv.Atoi(line[strings.LastIndexByte(line, ' ')+1:])
+			if err != nil || !strings.HasPrefix(line, program+";") {
+				continue
+			}
+			all += n
+			// What the kernel does comes after it.
+			if strings.Contains(line, ";_start;") && strings.Contains(line, ";main;a;b;c;spin") && !strings.Contains(line, "[truncated]") {
+				whole += n
+			}
+		}
+		fmt.Printf("%s: %s: %d of %d stacks have all calls\n", kernel, program, whole, all)
+		if all < 50 || 2*whole < all { // see complete
+			return fmt.Errorf("%s: stacks are cut\n%s", program, text)
+		}
+	}
+	return nil
 }
 
 // complete checks that the workload, which keeps no frame pointers, is walked

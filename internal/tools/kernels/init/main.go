@@ -1,7 +1,7 @@
 //go:build linux
 
 // Program init is the first process of the machine that kernels starts: it
-// records a workload with a known answer and prints the result.
+// records workloads with known answers and prints the result.
 package main
 
 import (
@@ -18,16 +18,23 @@ func main() {
 			fmt.Println("mount", m[1], err)
 		}
 	}
-	burn := exec.Command("/bin/burn", "600")
-	if err := burn.Start(); err != nil {
-		fmt.Println("start burn:", err)
+	var started []*exec.Cmd
+	for _, name := range []string{"burn", "calls", "protected"} {
+		cmd := exec.Command("/bin/"+name, "600")
+		if err := cmd.Start(); err != nil {
+			fmt.Println("start:", err)
+			continue
+		}
+		started = append(started, cmd)
 	}
 	time.Sleep(time.Second)
-	run("/bin/flametel", "record", "-d", "5", "-o", "/tmp/host.folded")
+	run("/bin/flametel", "record", "-d", "10", "-o", "/tmp/host.folded")
 	show("/tmp/host.folded")
 	run("/bin/flametel", "record", "-q", "-o", "/tmp/command.folded", "--", "/bin/burn", "3")
 	show("/tmp/command.folded")
-	_ = burn.Process.Kill()
+	for _, cmd := range started {
+		_ = cmd.Process.Kill()
+	}
 	if err := syscall.Reboot(syscall.LINUX_REBOOT_CMD_POWER_OFF); err != nil {
 		fmt.Println("power off:", err)
 	}
