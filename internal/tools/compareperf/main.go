@@ -10,6 +10,13 @@
 // into it are not told apart. Of a program with a flat profile it compares the
 // share of each module. It fails if fewer than 80 % of perf's functions are among
 // ours, or if a share differs by more than five points.
+//
+// With -stacks it compares user stacks instead: perf copies the stack and walks
+// it by DWARF when the recording is over (perf record --call-graph dwarf). The
+// two do not take the same samples, so what is compared is which part of the
+// stacks reaches the start of its thread, how many frames they have, and which
+// part of perf's stacks consist of calls that flametel has seen too. It fails if
+// flametel is behind by more than two points, or two per cent of the frames.
 package main
 
 import (
@@ -39,10 +46,15 @@ const (
 
 func main() {
 	duration := flag.Duration("duration", defaultDuration, "how long each workload is profiled")
+	stacks := flag.Bool("stacks", false, "compare user stacks with those of perf record --call-graph dwarf")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *duration); err != nil {
+	compare := run
+	if *stacks {
+		compare = runStacks
+	}
+	if err := compare(ctx, *duration); err != nil {
 		fmt.Fprintln(os.Stderr, "compareperf:", err)
 		os.Exit(1)
 	}
@@ -63,7 +75,7 @@ func run(ctx context.Context, duration time.Duration) error {
 	modules := [][]string{{"program", "module", "perf", "flametel", "difference"}}
 	var bad []error
 	for _, w := range list {
-		perf, ours, err := profileBoth(ctx, dir, w, duration)
+		perf, ours, err := summarizeBoth(ctx, dir, w, duration)
 		if err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
 		}

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,35 +39,11 @@ func (s *summary) add(function, module string, n float64) {
 	s.modules[module] += n
 }
 
-// profileBoth runs a workload and has both profilers look at it at once.
-func profileBoth(ctx context.Context, dir string, w workload, duration time.Duration) (perf, ours *summary, err error) {
-	group := measure.Group{Dir: dir}
-	defer group.Stop()
-	pid, err := group.Start(w.command[0], w.command[1:]...)
+// summarizeBoth runs a workload and returns where both profilers saw its time.
+func summarizeBoth(ctx context.Context, dir string, w workload, duration time.Duration) (perf, ours *summary, err error) {
+	data, mine, err := profileBoth(ctx, dir, w, duration, "-g")
 	if err != nil {
 		return nil, nil, err
-	}
-	select {
-	case <-ctx.Done():
-		return nil, nil, ctx.Err()
-	case <-time.After(settle):
-	}
-
-	data, mine := filepath.Join(dir, "perf.data"), filepath.Join(dir, "flametel.pb.gz")
-	seconds := strconv.FormatFloat(duration.Seconds(), 'f', -1, 64)
-	target := strconv.Itoa(pid)
-	theirs := exec.CommandContext(ctx, "perf", "record", "-q", "-F", samplesPerSec, "-g",
-		"-p", target, "-o", data, "--", "sleep", seconds)
-	theirs.Stderr = os.Stderr
-	if err := theirs.Start(); err != nil {
-		return nil, nil, err
-	}
-	out, err := exec.CommandContext(ctx, "bin/flametel", "record", "-p", target, "-d", seconds, "-F", samplesPerSec, "-f", "pprof", "-o", mine).CombinedOutput()
-	if waitErr := theirs.Wait(); waitErr != nil {
-		return nil, nil, fmt.Errorf("perf record: %w", waitErr)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("flametel record: %w\n%s", err, out)
 	}
 	names := &aliases{}
 	if ours, err = readPprof(mine, names); err != nil {
@@ -74,6 +51,40 @@ func profileBoth(ctx context.Context, dir string, w workload, duration time.Dura
 	}
 	perf, err = readPerf(ctx, data, names)
 	return perf, ours, err
+}
+
+// profileBoth runs a workload and has both profilers look at it at once. It
+// returns the files that they wrote; options are those of perf record.
+func profileBoth(ctx context.Context, dir string, w workload, duration time.Duration, options ...string) (data, mine string, err error) {
+	group := measure.Group{Dir: dir}
+	defer group.Stop()
+	pid, err := group.Start(w.command[0], w.command[1:]...)
+	if err != nil {
+		return "", "", err
+	}
+	select {
+	case <-ctx.Done():
+		return "", "", ctx.Err()
+	case <-time.After(settle):
+	}
+
+	data, mine = filepath.Join(dir, "perf.data"), filepath.Join(dir, "flametel.pb.gz")
+	seconds := strconv.FormatFloat(duration.Seconds(), 'f', -1, 64)
+	target := strconv.Itoa(pid)
+	args := slices.Concat([]string{"record", "-q", "-F", samplesPerSec}, options, []string{"-p", target, "-o", data, "--", "sleep", seconds})
+	theirs := exec.CommandContext(ctx, "perf", args...)
+	theirs.Stderr = os.Stderr
+	if err := theirs.Start(); err != nil {
+		return "", "", err
+	}
+	out, err := exec.CommandContext(ctx, "bin/flametel", "record", "-p", target, "-d", seconds, "-F", samplesPerSec, "-f", "pprof", "-o", mine).CombinedOutput()
+	if waitErr := theirs.Wait(); waitErr != nil {
+		return "", "", fmt.Errorf("perf record: %w", waitErr)
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("flametel record: %w\n%s", err, out)
+	}
+	return data, mine, nil
 }
 
 // readPprof reads what flametel wrote. Of functions inlined into each other it
