@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -182,4 +183,47 @@ func TestRulesOfARM64(t *testing.T) {
 		"undefined_return":  {words(".cfi_undefined 30"), words(start, "end: no caller")},
 		"leaf_with_a_frame": {words(".cfi_def_cfa_offset 64"), words(start, "cfa=sp+64 ra=x30")},
 	})
+}
+
+// TestCompiledForARM64 asks for a rule for each function that a compiler makes,
+// the large frames of some among them.
+func TestCompiledForARM64(t *testing.T) {
+	t.Parallel()
+	source := `
+#include <alloca.h>
+extern long spin(long *);
+long leaf(long n) { return n * 3 + 1; }
+long small(long n) { long v[2] = { n, n }; return spin(v) + v[1]; }
+long large(long n) { long v[700] = { n }; return spin(v) + v[5]; }
+long huge(long n) { long v[20000] = { n }; return spin(v) + v[5]; }
+long dynamic(long n) { long *v = alloca(n); _Alignas(64) long w[n]; w[0] = n; return spin(v) + spin(w); }
+long many(long a, long b, long c, long d, long e, long f, long g, long h, long i) { return spin(&a) + spin(&i) + b * c * d * e * f * g * h; }
+double floats(double a, double b) { long n = a; double c = spin(&n); return a * b + c; }
+long jump(long n) { return small(n + 1); }
+`
+	var names []string
+	var commands [][]string
+	for _, flags := range [][]string{
+		words("-O0"), words("-O1"), words("-O2"), words("-O3"), words("-Os"), words("-O2", "-fomit-frame-pointer"), words("-O2", "-fno-omit-frame-pointer"),
+		words("-O2", "-mbranch-protection=standard"), words("-O2", "-fstack-clash-protection"), words("-O2", "-fstack-protector-all"),
+	} {
+		name := strings.Join(flags, "")
+		names = append(names, name)
+		commands = append(commands, append(words("aarch64-linux-gnu-gcc", "-w", "-fPIC", "-shared", "-nostdlib", "-o", "out"+name, "a.c"), flags...))
+	}
+	dir := build(t, map[string]string{"a.c": source}, commands...)
+	for _, name := range names {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(dir, "out"+name)
+			for _, function := range []string{"leaf", "small", "large", "huge", "dynamic", "many", "floats", "jump"} {
+				rules := rulesOf(t, path, function)
+				assert.Equal(t, "cfa=sp+0 ra=x30", rules[0], function)
+				for _, rule := range rules {
+					assert.NotContains(t, rule, "stop", function)
+					assert.NotContains(t, rule, "none", function)
+				}
+			}
+		})
+	}
 }
