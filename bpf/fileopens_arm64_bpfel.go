@@ -158,6 +158,7 @@ const (
 	fileOpensProgOpensExit       = "opens_exit"
 	fileOpensProgOpensThreadExit = "opens_thread_exit"
 	fileOpensVarAlwaysNs         = "always_ns"
+	fileOpensVarByDuration       = "by_duration"
 	fileOpensVarCallsSpilled     = "calls_spilled"
 	fileOpensVarFailedOnly       = "failed_only"
 	fileOpensVarFilterTargets    = "filter_targets"
@@ -247,6 +248,7 @@ type fileOpensMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type fileOpensVariableSpecs struct {
 	AlwaysNs       *ebpf.VariableSpec `ebpf:"always_ns"`
+	ByDuration     *ebpf.VariableSpec `ebpf:"by_duration"`
 	CallsSpilled   *ebpf.VariableSpec `ebpf:"calls_spilled"`
 	FailedOnly     *ebpf.VariableSpec `ebpf:"failed_only"`
 	FilterTargets  *ebpf.VariableSpec `ebpf:"filter_targets"`
@@ -325,6 +327,7 @@ func (m *fileOpensMaps) Close() error {
 // It can be passed to loadFileOpensObjects or ebpf.CollectionSpec.LoadAndAssign.
 type fileOpensVariables struct {
 	AlwaysNs       *ebpf.Variable `ebpf:"always_ns"`
+	ByDuration     *ebpf.Variable `ebpf:"by_duration"`
 	CallsSpilled   *ebpf.Variable `ebpf:"calls_spilled"`
 	FailedOnly     *ebpf.Variable `ebpf:"failed_only"`
 	FilterTargets  *ebpf.Variable `ebpf:"filter_targets"`

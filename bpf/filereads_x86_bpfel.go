@@ -175,6 +175,7 @@ const (
 	fileReadsProgReadsExit       = "reads_exit"
 	fileReadsProgReadsThreadExit = "reads_thread_exit"
 	fileReadsVarAlwaysNs         = "always_ns"
+	fileReadsVarByDuration       = "by_duration"
 	fileReadsVarCallsSpilled     = "calls_spilled"
 	fileReadsVarFilterTargets    = "filter_targets"
 	fileReadsVarGeneration       = "generation"
@@ -264,6 +265,7 @@ type fileReadsMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type fileReadsVariableSpecs struct {
 	AlwaysNs       *ebpf.VariableSpec `ebpf:"always_ns"`
+	ByDuration     *ebpf.VariableSpec `ebpf:"by_duration"`
 	CallsSpilled   *ebpf.VariableSpec `ebpf:"calls_spilled"`
 	FilterTargets  *ebpf.VariableSpec `ebpf:"filter_targets"`
 	Generation     *ebpf.VariableSpec `ebpf:"generation"`
@@ -342,6 +344,7 @@ func (m *fileReadsMaps) Close() error {
 // It can be passed to loadFileReadsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type fileReadsVariables struct {
 	AlwaysNs       *ebpf.Variable `ebpf:"always_ns"`
+	ByDuration     *ebpf.Variable `ebpf:"by_duration"`
 	CallsSpilled   *ebpf.Variable `ebpf:"calls_spilled"`
 	FilterTargets  *ebpf.Variable `ebpf:"filter_targets"`
 	Generation     *ebpf.Variable `ebpf:"generation"`

@@ -94,6 +94,11 @@ func (o *objects) loadPrograms(opts *Options, of *object) error {
 	if err := setAll(spec, of.variables); err != nil {
 		return err
 	}
+	if v := spec.Variables[syscallsVarByDuration]; v != nil { // of events only
+		if err := v.Set(opts.ByDuration); err != nil {
+			return fmt.Errorf("set variable %q: %w", syscallsVarByDuration, err)
+		}
+	}
 	o.programs, err = ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: opts.Tables.use(spec)})
 	if err != nil {
 		return err

@@ -167,6 +167,7 @@ const (
 	lockContentionProgLockBegin     = "lock_begin"
 	lockContentionProgLockEnd       = "lock_end"
 	lockContentionVarAlwaysNs       = "always_ns"
+	lockContentionVarByDuration     = "by_duration"
 	lockContentionVarCutGeneration  = "cut_generation"
 	lockContentionVarCutNs          = "cut_ns"
 	lockContentionVarFilterTargets  = "filter_targets"
@@ -257,6 +258,7 @@ type lockContentionMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type lockContentionVariableSpecs struct {
 	AlwaysNs       *ebpf.VariableSpec `ebpf:"always_ns"`
+	ByDuration     *ebpf.VariableSpec `ebpf:"by_duration"`
 	CutGeneration  *ebpf.VariableSpec `ebpf:"cut_generation"`
 	CutNs          *ebpf.VariableSpec `ebpf:"cut_ns"`
 	FilterTargets  *ebpf.VariableSpec `ebpf:"filter_targets"`
@@ -334,6 +336,7 @@ func (m *lockContentionMaps) Close() error {
 // It can be passed to loadLockContentionObjects or ebpf.CollectionSpec.LoadAndAssign.
 type lockContentionVariables struct {
 	AlwaysNs       *ebpf.Variable `ebpf:"always_ns"`
+	ByDuration     *ebpf.Variable `ebpf:"by_duration"`
 	CutGeneration  *ebpf.Variable `ebpf:"cut_generation"`
 	CutNs          *ebpf.Variable `ebpf:"cut_ns"`
 	FilterTargets  *ebpf.Variable `ebpf:"filter_targets"`

@@ -148,6 +148,7 @@ const (
 	offCPUProgCutWaits      = "cut_waits"
 	offCPUProgOffCpuSwitch  = "off_cpu_switch"
 	offCPUVarAlwaysNs       = "always_ns"
+	offCPUVarByDuration     = "by_duration"
 	offCPUVarCutGeneration  = "cut_generation"
 	offCPUVarCutNs          = "cut_ns"
 	offCPUVarFilterTargets  = "filter_targets"
@@ -234,6 +235,7 @@ type offCPUMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type offCPUVariableSpecs struct {
 	AlwaysNs       *ebpf.VariableSpec `ebpf:"always_ns"`
+	ByDuration     *ebpf.VariableSpec `ebpf:"by_duration"`
 	CutGeneration  *ebpf.VariableSpec `ebpf:"cut_generation"`
 	CutNs          *ebpf.VariableSpec `ebpf:"cut_ns"`
 	FilterTargets  *ebpf.VariableSpec `ebpf:"filter_targets"`
@@ -307,6 +309,7 @@ func (m *offCPUMaps) Close() error {
 // It can be passed to loadOffCPUObjects or ebpf.CollectionSpec.LoadAndAssign.
 type offCPUVariables struct {
 	AlwaysNs       *ebpf.Variable `ebpf:"always_ns"`
+	ByDuration     *ebpf.Variable `ebpf:"by_duration"`
 	CutGeneration  *ebpf.Variable `ebpf:"cut_generation"`
 	CutNs          *ebpf.Variable `ebpf:"cut_ns"`
 	FilterTargets  *ebpf.Variable `ebpf:"filter_targets"`

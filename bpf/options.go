@@ -28,6 +28,9 @@ type Options struct {
 	DrainInterval time.Duration
 	// PerThread keeps the threads of a process apart.
 	PerThread bool
+	// ByDuration keeps events of different length apart, see Sample.Length. Kinds
+	// whose events take no time do not mind.
+	ByDuration bool
 	// MapEntries is the size of the map of counts; that of stack chunks has
 	// four times as many. 0 means: enough for all samples of one drain
 	// interval to differ.

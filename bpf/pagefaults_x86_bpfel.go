@@ -139,6 +139,7 @@ const (
 	pageFaultsMapUnwindSpaces   = "unwind_spaces"
 	pageFaultsProgMajorFault    = "major_fault"
 	pageFaultsProgMinorFault    = "minor_fault"
+	pageFaultsVarByDuration     = "by_duration"
 	pageFaultsVarFilterTargets  = "filter_targets"
 	pageFaultsVarGeneration     = "generation"
 	pageFaultsVarHashSeed       = "hash_seed"
@@ -220,6 +221,7 @@ type pageFaultsMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type pageFaultsVariableSpecs struct {
+	ByDuration     *ebpf.VariableSpec `ebpf:"by_duration"`
 	FilterTargets  *ebpf.VariableSpec `ebpf:"filter_targets"`
 	Generation     *ebpf.VariableSpec `ebpf:"generation"`
 	HashSeed       *ebpf.VariableSpec `ebpf:"hash_seed"`
@@ -288,6 +290,7 @@ func (m *pageFaultsMaps) Close() error {
 //
 // It can be passed to loadPageFaultsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type pageFaultsVariables struct {
+	ByDuration     *ebpf.Variable `ebpf:"by_duration"`
 	FilterTargets  *ebpf.Variable `ebpf:"filter_targets"`
 	Generation     *ebpf.Variable `ebpf:"generation"`
 	HashSeed       *ebpf.Variable `ebpf:"hash_seed"`

@@ -106,6 +106,12 @@ type Sample struct {
 	Slot    uint32
 }
 
+// Length is how many bits the duration of the events has in nanoseconds: each
+// took from 2^(Length-1) to below 2^Length, the last of 63 also longer. It is 0
+// if it was not asked for or is not known, as of a part of a wait. FT_LENGTH_SHIFT
+// of event.h.
+func (s *Sample) Length() int { return int(s.Detail >> 52 & 63) }
+
 // ThreadName returns Comm as a string.
 func (s *Sample) ThreadName() string {
 	name, _, _ := bytes.Cut(s.Comm[:], []byte{0})

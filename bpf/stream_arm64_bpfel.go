@@ -216,6 +216,7 @@ const (
 	streamProgStreamSlab       = "stream_slab"
 	streamProgStreamSwitch     = "stream_switch"
 	streamProgStreamThreadExit = "stream_thread_exit"
+	streamVarByDuration        = "by_duration"
 	streamVarCallsSpilled      = "calls_spilled"
 	streamVarFailedOnly        = "failed_only"
 	streamVarFilterTargets     = "filter_targets"
@@ -322,6 +323,7 @@ type streamMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type streamVariableSpecs struct {
+	ByDuration     *ebpf.VariableSpec `ebpf:"by_duration"`
 	CallsSpilled   *ebpf.VariableSpec `ebpf:"calls_spilled"`
 	FailedOnly     *ebpf.VariableSpec `ebpf:"failed_only"`
 	FilterTargets  *ebpf.VariableSpec `ebpf:"filter_targets"`
@@ -414,6 +416,7 @@ func (m *streamMaps) Close() error {
 //
 // It can be passed to loadStreamObjects or ebpf.CollectionSpec.LoadAndAssign.
 type streamVariables struct {
+	ByDuration     *ebpf.Variable `ebpf:"by_duration"`
 	CallsSpilled   *ebpf.Variable `ebpf:"calls_spilled"`
 	FailedOnly     *ebpf.Variable `ebpf:"failed_only"`
 	FilterTargets  *ebpf.Variable `ebpf:"filter_targets"`

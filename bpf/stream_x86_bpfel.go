@@ -233,6 +233,7 @@ const (
 	streamProgStreamSlab       = "stream_slab"
 	streamProgStreamSwitch     = "stream_switch"
 	streamProgStreamThreadExit = "stream_thread_exit"
+	streamVarByDuration        = "by_duration"
 	streamVarCallsSpilled      = "calls_spilled"
 	streamVarFailedOnly        = "failed_only"
 	streamVarFilterTargets     = "filter_targets"
@@ -339,6 +340,7 @@ type streamMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type streamVariableSpecs struct {
+	ByDuration     *ebpf.VariableSpec `ebpf:"by_duration"`
 	CallsSpilled   *ebpf.VariableSpec `ebpf:"calls_spilled"`
 	FailedOnly     *ebpf.VariableSpec `ebpf:"failed_only"`
 	FilterTargets  *ebpf.VariableSpec `ebpf:"filter_targets"`
@@ -431,6 +433,7 @@ func (m *streamMaps) Close() error {
 //
 // It can be passed to loadStreamObjects or ebpf.CollectionSpec.LoadAndAssign.
 type streamVariables struct {
+	ByDuration     *ebpf.Variable `ebpf:"by_duration"`
 	CallsSpilled   *ebpf.Variable `ebpf:"calls_spilled"`
 	FailedOnly     *ebpf.Variable `ebpf:"failed_only"`
 	FilterTargets  *ebpf.Variable `ebpf:"filter_targets"`

@@ -132,3 +132,26 @@ func TestSyscallsAcrossDetaching(t *testing.T) {
 		require.Less(t, s.Sums[0], uint64(s.Count)*uint64(390*time.Millisecond), "call %d", uint32(s.Detail))
 	}
 }
+
+func TestLengthsOfCalls(t *testing.T) {
+	f := startFixture(t, "calls")
+	tr, err := NewTracer(Syscalls(SyscallOptions{LookInterval: time.Millisecond}), Options{DrainInterval: time.Second, FilterTargets: true, ByDuration: true})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, tr.Close()) })
+	require.NoError(t, tr.SetTarget(processOf(t, f.pid()), true))
+	f.do(t)
+	list, _ := syscallsOf(t, tr, f.pid())
+	var stats uint64
+	for _, s := range list {
+		if s.Flags&Selected != 0 || s.Detail&SyscallNoReturn != 0 {
+			continue
+		}
+		require.Positive(t, s.Length())
+		require.GreaterOrEqual(t, s.Sums[0], s.Count<<(s.Length()-1))
+		require.Less(t, s.Sums[0], s.Count<<s.Length())
+		if uint32(s.Detail) == unix.SYS_NEWFSTATAT {
+			stats += s.Count
+		}
+	}
+	require.EqualValues(t, 10000, stats)
+}

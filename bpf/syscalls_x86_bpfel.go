@@ -167,6 +167,7 @@ const (
 	syscallsProgSyscallsExit       = "syscalls_exit"
 	syscallsProgSyscallsThreadExit = "syscalls_thread_exit"
 	syscallsVarAlwaysNs            = "always_ns"
+	syscallsVarByDuration          = "by_duration"
 	syscallsVarCallsSpilled        = "calls_spilled"
 	syscallsVarFilterCalls         = "filter_calls"
 	syscallsVarFilterTargets       = "filter_targets"
@@ -258,6 +259,7 @@ type syscallsMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type syscallsVariableSpecs struct {
 	AlwaysNs       *ebpf.VariableSpec `ebpf:"always_ns"`
+	ByDuration     *ebpf.VariableSpec `ebpf:"by_duration"`
 	CallsSpilled   *ebpf.VariableSpec `ebpf:"calls_spilled"`
 	FilterCalls    *ebpf.VariableSpec `ebpf:"filter_calls"`
 	FilterTargets  *ebpf.VariableSpec `ebpf:"filter_targets"`
@@ -336,6 +338,7 @@ func (m *syscallsMaps) Close() error {
 // It can be passed to loadSyscallsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type syscallsVariables struct {
 	AlwaysNs       *ebpf.Variable `ebpf:"always_ns"`
+	ByDuration     *ebpf.Variable `ebpf:"by_duration"`
 	CallsSpilled   *ebpf.Variable `ebpf:"calls_spilled"`
 	FilterCalls    *ebpf.Variable `ebpf:"filter_calls"`
 	FilterTargets  *ebpf.Variable `ebpf:"filter_targets"`

@@ -144,6 +144,7 @@ const (
 	tcpRetransmitsProgTcpSend          = "tcp_send"
 	tcpRetransmitsProgTcpSendFunction  = "tcp_send_function"
 	tcpRetransmitsProgTcpState         = "tcp_state"
+	tcpRetransmitsVarByDuration        = "by_duration"
 	tcpRetransmitsVarFilterTargets     = "filter_targets"
 	tcpRetransmitsVarGeneration        = "generation"
 	tcpRetransmitsVarHashSeed          = "hash_seed"
@@ -229,6 +230,7 @@ type tcpRetransmitsMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type tcpRetransmitsVariableSpecs struct {
+	ByDuration     *ebpf.VariableSpec `ebpf:"by_duration"`
 	FilterTargets  *ebpf.VariableSpec `ebpf:"filter_targets"`
 	Generation     *ebpf.VariableSpec `ebpf:"generation"`
 	HashSeed       *ebpf.VariableSpec `ebpf:"hash_seed"`
@@ -297,6 +299,7 @@ func (m *tcpRetransmitsMaps) Close() error {
 //
 // It can be passed to loadTcpRetransmitsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type tcpRetransmitsVariables struct {
+	ByDuration     *ebpf.Variable `ebpf:"by_duration"`
 	FilterTargets  *ebpf.Variable `ebpf:"filter_targets"`
 	Generation     *ebpf.Variable `ebpf:"generation"`
 	HashSeed       *ebpf.Variable `ebpf:"hash_seed"`

@@ -129,7 +129,7 @@ int opens_exit(u64 *ctx)
 	seen.gen = generation;
 	seen.add.last_ns = now;
 	seen.add.sums[0] = now - c->enter_ns;
-	seen.key.detail = c->nr | (c->compat ? FT_CALL_COMPAT : 0);
+	seen.key.detail = c->nr | (c->compat ? FT_CALL_COMPAT : 0) | ft_length(seen.add.sums[0]);
 	if (ret < 0 && ret >= -4095)
 		seen.key.detail |= (u64)-ret << FT_ERRNO_SHIFT;
 	seen.stands_for = ft_rate_choose(&c->rate, now);

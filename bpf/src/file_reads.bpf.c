@@ -76,7 +76,7 @@ int reads_exit(u64 *ctx)
 	seen.gen = generation;
 	seen.add.last_ns = now;
 	seen.add.sums[0] = now - c->enter_ns;
-	seen.key.detail = c->nr | (c->compat ? FT_CALL_COMPAT : 0);
+	seen.key.detail = c->nr | (c->compat ? FT_CALL_COMPAT : 0) | ft_length(seen.add.sums[0]);
 	if (ret >= 0)
 		seen.add.sums[1] = ret;
 	else if (ret >= -4095)

@@ -67,8 +67,10 @@ static __always_inline bool ft_wanted(u32 nr, bool compat)
 /* Moves a cell to the map of counts. */
 static __noinline int ft_spill(struct ft_cell *cell)
 {
-	struct ft_count_key key = { .start_ns = cell->start_ns, .detail = cell->detail,
-				    .pid = cell->pid, .flags = FT_TOTAL };
+	struct ft_count_key key = { .start_ns = cell->start_ns,
+				    .detail = cell->detail,
+				    .pid = cell->pid,
+				    .flags = FT_TOTAL };
 	struct ft_count add = { .count = cell->count, .last_ns = cell->last_ns };
 	struct ft_sink to;
 
@@ -84,9 +86,12 @@ static __noinline int ft_spill(struct ft_cell *cell)
 }
 
 /* Adds a call to its cell. Returns true if it is the first in it. */
-static __always_inline bool ft_add_to_cell(u32 pid, u64 start_ns, u64 detail, u64 ns, u64 now, u32 gen)
+static __always_inline bool ft_add_to_cell(u32 pid, u64 start_ns, u64 detail, u64 ns, u64 now,
+					   u32 gen)
 {
-	u32 at = (pid * 0x9e3779b1u ^ (u32)detail * 0x85ebca6bu ^ (u32)(detail >> 32) * 0xc2b2ae35u) >> 20;
+	u32 at = (pid * 0x9e3779b1u ^ (u32)detail * 0x85ebca6bu ^
+		  (u32)(detail >> 32) * 0xc2b2ae35u) >>
+		 20;
 	struct ft_cell *cell;
 
 	at = (at & (FT_CELLS - 1)) + (gen & 1) * FT_CELLS;
@@ -155,7 +160,7 @@ int syscalls_exit(u64 *ctx)
 	seen.gen = generation;
 	seen.add.last_ns = now;
 	seen.add.sums[0] = now - c->enter_ns;
-	seen.key.detail = ft_detail(c, ctx[1]);
+	seen.key.detail = ft_detail(c, ctx[1]) | ft_length(seen.add.sums[0]);
 	seen.stands_for = ft_rate_choose(&c->rate, now);
 	if (!ft_call_end(c, tid))
 		return 0;

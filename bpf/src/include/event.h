@@ -19,6 +19,29 @@
 #define ft_bump(counter) (++*(counter))
 #endif
 
+/* Keeps observations of different length apart, for histograms. */
+const volatile bool by_duration;
+
+/*
+ * Bits of ft_count_key.detail that all kinds have in common: how many bits the
+ * duration has in nanoseconds, 6 bits; 0 if it is not told.
+ */
+#define FT_LENGTH_SHIFT 52
+static __always_inline u64 ft_length(u64 ns)
+{
+	u64 bits = 1;
+
+	if (!by_duration)
+		return 0;
+	for (u32 shift = 32; shift; shift >>= 1) {
+		if (ns >> shift) {
+			ns >>= shift;
+			bits += shift;
+		}
+	}
+	return (bits < 63 ? bits : 63) << FT_LENGTH_SHIFT;
+}
+
 /* Where the observations of one generation go. */
 struct ft_sink {
 	void *counts;

@@ -177,6 +177,7 @@ static __always_inline void ft_return(struct task_struct *task, u64 now)
 		if (!ft_task_kernel_stack(&to, task, &key))
 			return;
 	}
+	key.detail |= ft_length(now - w->begin);
 	ft_waited(&to, &key, now - since, w->stands_for, first);
 }
 
