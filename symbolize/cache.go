@@ -9,7 +9,7 @@ import (
 // and the room that maps keep free), and the list or pointer that leads there.
 const (
 	objectBytes  = 512
-	frameBytes   = 80 + 40
+	frameBytes   = 96 + 40
 	lineBytes    = 80
 	linesBytes   = lineBytes + 24 + 40
 	moduleBytes  = 128
@@ -67,6 +67,6 @@ func (s *Symbolizer) drop(h *holding) {
 
 func (o *Object) release() {
 	o.image, o.frames, o.lines, o.modules = nil, nil, nil, nil
-	o.texts, o.demangled = nil, nil
+	o.texts, o.demangled, o.functions = nil, nil, nil
 	o.detail.forget()
 }

@@ -37,9 +37,10 @@ func (d *detail) forget() {
 	d.tables, d.poor, d.goBytes = nil, nil, 0
 }
 
-// ask asks the tables of an object for an address. ok is false if the answer
-// is late: it will be there for those who ask again later.
-func (s *Symbolizer) ask(o *Object, at addr.File) (a answer, ok bool) {
+// ask asks the tables of an object for an address, and for the ranges of
+// functions if the object is to have them. ok is false if the answer is late: it
+// will be there for those who ask again later.
+func (s *Symbolizer) ask(o *Object, at addr.File, ranges bool) (a answer, ok bool) {
 	d := &o.detail
 	if d.asking != nil || d.tables == nil {
 		return a, false
@@ -49,7 +50,7 @@ func (s *Symbolizer) ask(o *Object, at addr.File) (a answer, ok bool) {
 		patience = s.patience.short
 	}
 	c, t := make(chan answer, 1), d.tables
-	go func() { c <- t.lookup(at) }()
+	go func() { c <- t.lookup(at, ranges) }()
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
@@ -79,6 +80,10 @@ func (s *Symbolizer) hear(o *Object, t *tables, a *answer) {
 	if o.image != nil {
 		s.hold(&o.held, o, a.goBytes-d.goBytes)
 		d.goBytes = a.goBytes
+		if a.ranges != nil && o.functions == nil {
+			o.functions = a.ranges
+			s.hold(&o.held, o, a.ranges.Bytes())
+		}
 	}
 }
 

@@ -135,6 +135,10 @@ type Frame struct {
 	// instruction for a leaf, return address minus one for a caller. It is a
 	// file address if the module is a file, else a virtual address.
 	Address addr.File
+	// FunctionStart to FunctionLimit is the function that holds Address if it
+	// has no name, by the unwind information of the file; both are 0 if that is
+	// not known.
+	FunctionStart, FunctionLimit addr.File
 	// Tier is how generated code was compiled, in the words of its runtime;
 	// "" if it is not generated or not known.
 	Tier string

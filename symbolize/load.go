@@ -25,6 +25,8 @@ type image struct {
 	// other code has debug information.
 	goStart, goLimit addr.File
 	debug            bool
+	// functions tells that unnamed functions can be told apart.
+	functions bool
 	// awaited tells that a debug file is being fetched.
 	awaited bool
 	// sigreturns is where signal handlers return to, mostly nowhere.

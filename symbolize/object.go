@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/elffile"
 	"github.com/flametel/flametel/symbolize/procmap"
 )
 
@@ -37,7 +38,8 @@ type Object struct {
 	texts   map[string]string // of frames that tables named, each to itself
 	// demangled are names of debug information by their linker names.
 	demangled map[string]Line
-	modules   []*Module // by segment; the last is for addresses in none
+	modules   []*Module       // by segment; the last is for addresses in none
+	functions *elffile.Ranges // where code without names belongs; nil before that is asked
 	detail    detail
 }
 

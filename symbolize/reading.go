@@ -92,6 +92,11 @@ func (r *reading) others(f *elffile.File, img *image) (more []*elffile.File, don
 		r.addSupplement(t)
 		img.debug, img.tables = true, t
 	}
+	// A sixteenth of the room, so that one file does not push out others.
+	if t.functions = f.Functions(); t.functions != nil && int64(t.functions.Len())*elffile.RangeBytes <= r.s.opts.MaxCacheBytes/16 {
+		img.functions, img.tables = true, t
+		r.trace.found("unwind", fmt.Sprintf("ranges of %d functions", t.functions.Len()))
+	}
 	return more, done
 }
 

@@ -27,6 +27,8 @@ const (
 type tables struct {
 	program *source
 	golang  *gosym.Table // nil if it is no Go program
+	// functions leads to the ranges of functions, nil if the program tells none.
+	functions *elffile.Functions
 
 	// The files with the debug information, nil if there are none.
 	debugFile, supplementFile *elffile.File
@@ -41,6 +43,8 @@ type tables struct {
 type answer struct {
 	golang []gosym.Line
 	dwarf  []dwarfline.Line
+	// ranges are those of the functions, if they were asked for.
+	ranges *elffile.Ranges
 	err    error
 	// What the tables hold now.
 	goBytes, dwarfBytes int64
@@ -48,8 +52,8 @@ type answer struct {
 
 var errSlow = errors.New("reading its debug information took too long")
 
-// lookup reads what is known of an address.
-func (t *tables) lookup(at addr.File) (a answer) {
+// lookup reads what is known of an address, and where functions are if asked to.
+func (t *tables) lookup(at addr.File, ranges bool) (a answer) {
 	isGo := false
 	if t.golang != nil {
 		start, limit := t.golang.Text()
@@ -66,7 +70,24 @@ func (t *tables) lookup(at addr.File) (a answer) {
 	if t.dwarf != nil {
 		a.dwarfBytes = t.dwarf.Bytes()
 	}
+	if ranges && t.functions != nil {
+		a.ranges = t.loadRanges()
+	}
 	return a
+}
+
+// loadRanges reads where functions are; nil if that does not succeed.
+func (t *tables) loadRanges() *elffile.Ranges {
+	done, err := t.program.use()
+	if err != nil {
+		return nil
+	}
+	defer done()
+	ranges, err := t.functions.Load(t.program)
+	if err != nil {
+		return nil
+	}
+	return ranges
 }
 
 func (t *tables) lookupGo(at addr.File) ([]gosym.Line, error) {

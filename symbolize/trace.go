@@ -3,7 +3,7 @@ package symbolize
 // Attempt is a place where symbols were looked for.
 type Attempt struct {
 	// Source is "file", "symbols", "go", "dwarf", "gnu_debugdata", "build_id",
-	// "debug_link", "debug_file", "debuginfod", "dwz" or "perf_map".
+	// "debug_link", "debug_file", "debuginfod", "dwz", "unwind" or "perf_map".
 	Source string
 	// Result says what was found; Err why nothing was, nil if something was.
 	Result string

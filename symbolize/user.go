@@ -187,8 +187,9 @@ func (o *Object) moduleOf(segments []elffile.Segment, i int) *Module {
 // name gives a frame its lines and returns the bytes that it took.
 func (s *Symbolizer) name(o *Object, img *image, f *Frame, off addr.Offset) (bytes int64) {
 	i, known := img.symbols.Lookup(f.Address)
-	if img.detailed(f.Address) {
-		a, ok := s.ask(o, f.Address)
+	ranges := !known && img.functions && o.functions == nil
+	if ranges || img.detailed(f.Address) {
+		a, ok := s.ask(o, f.Address, ranges)
 		if !ok {
 			o.detail.poor = append(o.detail.poor, off)
 		}
@@ -203,6 +204,9 @@ func (s *Symbolizer) name(o *Object, img *image, f *Frame, off addr.Offset) (byt
 		}
 	}
 	if !known {
+		if o.functions != nil {
+			f.FunctionStart, f.FunctionLimit = o.functions.Find(f.Address)
+		}
 		return 0
 	}
 	f.Reason = ReasonNone

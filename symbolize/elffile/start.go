@@ -122,62 +122,12 @@ func (f *File) calls(s *start, name string) bool {
 }
 
 // unwindRange returns how long the function that begins at an address is, by
-// the search table of the unwind information (.eh_frame_hdr, Linux Standard
-// Base, 10.6.2) in the one form that linkers write.
+// the unwind information.
 func (f *File) unwindRange(at uint64) (size uint64, ok bool) {
-	for i := range f.Progs {
-		p := &f.Progs[i]
-		if p.Type != elf.PT_GNU_EH_FRAME {
-			continue
-		}
-		head, err := f.read(uint64(p.Offset), 12, "unwind header")
-		// Version 1; pointers relative to themselves and to the header, of 4 bytes.
-		if err != nil || !bytes.Equal(head[:4], []byte{1, 0x1b, 0x03, 0x3b}) {
-			return 0, false
-		}
-		return f.searchUnwind(p, uint64(le.Uint32(head[8:])), at)
-	}
-	return 0, false
-}
-
-// searchUnwind looks an address up in a table of count pairs: where a function
-// begins and where its entry is.
-func (f *File) searchUnwind(p *Prog, count, at uint64) (size uint64, ok bool) {
-	if p.FileSize < 12 || count > (p.FileSize-12)/8 {
+	t := f.Functions()
+	if t == nil {
 		return 0, false
 	}
-	base := uint64(p.Address)
-	for lo, hi := uint64(0), count; lo < hi; {
-		mid := lo + (hi-lo)/2
-		pair, err := f.read(uint64(p.Offset)+12+8*mid, 8, "unwind header")
-		if err != nil {
-			return 0, false
-		}
-		switch begin := base + uint64(int64(int32(le.Uint32(pair)))); {
-		case begin < at:
-			lo = mid + 1
-		case begin > at:
-			hi = mid
-		default:
-			return f.entryRange(base+uint64(int64(int32(le.Uint32(pair[4:])))), at)
-		}
-	}
-	return 0, false
-}
-
-// entryRange reads the range of an entry of .eh_frame, which must be of the
-// function that begins at an address: length, offset of the common part, begin
-// relative to itself, range.
-func (f *File) entryRange(entry, at uint64) (size uint64, ok bool) {
-	b, ok := f.at(addr.File(entry), 16)
-	if !ok || len(b) < 16 || entry+8+uint64(int64(int32(le.Uint32(b[8:])))) != at {
-		return 0, false
-	}
-	for _, s := range f.Segments() {
-		if s.Executable && s.Contains(addr.File(at)) {
-			size = min(uint64(le.Uint32(b[12:])), uint64(s.Limit)-at)
-			return size, size > 0
-		}
-	}
-	return 0, false
+	start, limit, ok, err := t.Find(f.r, addr.File(at))
+	return uint64(limit - start), ok && err == nil && uint64(start) == at
 }
