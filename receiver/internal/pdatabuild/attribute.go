@@ -25,6 +25,9 @@ const (
 	// keyTier is ours: the conventions have nothing for how a runtime compiled
 	// a function, which its name no longer tells.
 	keyTier = "flametel.frame.tier"
+	// keyFunction, too, is ours: where the function of a location without lines
+	// begins, as a file address like that of the location.
+	keyFunction = "flametel.function.address"
 )
 
 // attribute is an entry of the attribute table by content. bits holds an

@@ -39,6 +39,9 @@ func (d *dictionary) bound(frames []*symbolize.Frame, seen map[*symbolize.Frame]
 const (
 	// locationBytes covers a location without lines and its frame type.
 	locationBytes = 96
+	// functionBytes covers the attribute that says where a function is, and its
+	// key.
+	functionBytes = 64
 	// lineBytes covers a line and its function without strings.
 	lineBytes = 64
 	// mappingBytes covers a mapping and its attributes without strings.
@@ -53,7 +56,7 @@ func (d *dictionary) frameBound(f *symbolize.Frame) int {
 		}
 	}
 	if len(f.Lines) == 0 {
-		return n + lineBytes
+		return n + lineBytes + functionBytes
 	}
 	for i := range f.Lines {
 		l := &f.Lines[i]

@@ -71,6 +71,13 @@ func TestGolden(t *testing.T) {
 	script := frame(symbolize.KindV8, anon, 0x7f0000000080, "script")
 	script.Tier = "turbofan"
 	add(w, burn, "worker", 1, frame(symbolize.KindJIT, anon, 0x7f0000000010), script, frame(symbolize.KindUnknown, nowhere, 0xdead), mainFrame, window.Truncated)
+	within := frame(symbolize.KindNative, binary1, 0x401abc)
+	within.FunctionStart, within.FunctionLimit = 0x401a00, 0x401b00
+	named := frame(symbolize.KindNative, binary1, 0x401d00, "has_a_name")
+	named.FunctionStart, named.FunctionLimit = 0x401d00, 0x401e00
+	lost := frame(symbolize.KindNative, nowhere, 0xbeef)
+	lost.FunctionStart, lost.FunctionLimit = 0xbe00, 0xbf00
+	add(w, burn, "worker", 1, within, named, lost, mainFrame)
 	add(w, server, "", 5, frame(symbolize.KindGo, goBin, 0x401234, "main.main"))
 	add(w, kthread, "kthreadd", 1, frame(symbolize.KindKernel, vmlinux, 0xffffffff81000300, "kthread"))
 	w.Add(server, reads, window.Thread{Name: "io", ID: 4242}, []*symbolize.Frame{frame(symbolize.KindGo, goBin, 0x401234, "main.main")}, 2, []int64{2, 5000})

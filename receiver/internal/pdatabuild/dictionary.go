@@ -47,6 +47,7 @@ type mapping struct {
 type location struct {
 	mapping    int32
 	kind, tier int32 // attribute indices, 0 for none
+	function   int32 // likewise
 	address    uint64
 	lines      string // the lines as bytes, see lineBytes
 }

@@ -23,6 +23,7 @@ func (d *dictionary) location(f *symbolize.Frame) int32 {
 	lines := f.Lines
 	if key.mapping != 0 {
 		key.address = uint64(f.Address)
+		key.function = d.functionStart(f)
 	} else if len(lines) == 0 {
 		lines = unknownLines
 	}
@@ -58,7 +59,7 @@ func (d *dictionary) addLocation(key location, lines []symbolize.Line, functions
 	out.SetAddress(key.address)
 	size := scalarSize(uint64(key.mapping)) + scalarSize(key.address)
 	attributes := 0 // bytes of their indices, which are packed
-	for _, a := range [...]int32{key.kind, key.tier} {
+	for _, a := range [...]int32{key.kind, key.tier, key.function} {
 		if a != 0 {
 			out.AttributeIndices().Append(a)
 			attributes += varintSize(uint64(a))
@@ -99,4 +100,13 @@ func (d *dictionary) tier(text string) int32 {
 		return 0
 	}
 	return d.attribute(strAttribute(keyTier, text))
+}
+
+// functionStart interns the attribute that says in which function code without
+// a name is.
+func (d *dictionary) functionStart(f *symbolize.Frame) int32 {
+	if len(f.Lines) > 0 || f.FunctionLimit == 0 {
+		return 0
+	}
+	return d.attribute(intAttribute(keyFunction, int64(f.FunctionStart)))
 }
