@@ -97,6 +97,18 @@ func TestFramesOfLocations(t *testing.T) {
 		{"no mapping", func(m *message) int32 { return m.location(0, 1, m.function("f")) }, "f/user"},
 		{"unnamed in a file", func(m *message) int32 { return m.location(m.mapping("/usr/lib/libc.so.6"), 0x1234) }, "[libc.so.6]+0x2234/unknown"},
 		{"unnamed outside its mapping", func(m *message) int32 { return m.location(m.mapping("/usr/lib/libc.so.6"), 0x77777777) }, "[libc.so.6]+0x77777777/unknown"},
+		{"unnamed in a known function", func(m *message) int32 { return m.within(m.mapping("/usr/bin/gzip"), 0x1234, 0x1200) }, "[gzip]+0x2200/unknown"},
+		{"at the start of a known function", func(m *message) int32 { return m.within(m.mapping("/usr/bin/gzip"), 0x1200, 0x1200) }, "[gzip]+0x2200/unknown"},
+		{"in a function after it", func(m *message) int32 { return m.within(m.mapping("/usr/bin/gzip"), 0x1234, 0x1235) }, "[gzip]+0x2234/unknown"},
+		{"in a function outside the mapping", func(m *message) int32 { return m.within(m.mapping("/usr/bin/gzip"), 0x1234, 0xfff) }, "[gzip]+0x2234/unknown"},
+		{"outside the mapping of its function", func(m *message) int32 { return m.within(m.mapping("/usr/bin/gzip"), 0x77777777, 0x1200) }, "[gzip]+0x77777777/unknown"},
+		{"in a negative function", func(m *message) int32 { return m.within(m.mapping("/usr/bin/gzip"), 0x1234, -1) }, "[gzip]+0x2234/unknown"},
+		{"in a function without mapping", func(m *message) int32 { return m.within(0, 0x1234, 0x1200) }, "[unknown]/unknown"},
+		{"named in a known function", func(m *message) int32 {
+			i := m.location(m.mapping("/usr/bin/gzip"), 0x1234, m.function("deflate"), "native")
+			m.LocationTable().At(int(i)).AttributeIndices().Append(m.intAttribute("flametel.function.address", 0x1200))
+			return i
+		}, "deflate/user"},
 		{"unnamed in memory", func(m *message) int32 { return m.location(m.mapping("[anon]"), 0x1234, "jit") }, "[anon]+0x2234/unknown"},
 		{"unnamed in the kernel", func(m *message) int32 { return m.location(m.mapping("[kernel]"), 0x1234, "kernel") }, "[unknown]/kernel"},
 		{"unnamed in a kernel module", func(m *message) int32 { return m.location(m.mapping("[ext4]"), 0x1234, "kernel") }, "[ext4]+0x2234/kernel"},
@@ -128,6 +140,30 @@ func TestFramesOfLocations(t *testing.T) {
 			assert.Equal(t, []string{"app/process;" + tt.want + " 1"}, lines(g))
 		})
 	}
+}
+
+// However many addresses of functions without names are sampled, each function
+// is one frame; with detail they are apart and look the same.
+func TestFunctionsWithoutNamesAreOneFrameEach(t *testing.T) {
+	m := newMessage()
+	prof, file := m.profile("gzip"), m.mapping("/usr/bin/gzip")
+	for i := range uint64(40) {
+		m.sample(prof, m.stack(m.within(file, 0x1200+i, 0x1200)), 1)
+		m.sample(prof, m.stack(m.within(file, 0x1300+i, 0x1300)), 2)
+	}
+	assert.Equal(t, []string{"gzip/process;[gzip]+0x2200/unknown 40", "gzip/process;[gzip]+0x2300/unknown 80"},
+		lines(one(t, m.Profiles, callgraph.Options{})))
+	addresses := map[string]map[uint64]bool{}
+	for _, f := range one(t, m.Profiles, callgraph.Options{Detail: true}).Frames {
+		if f.Kind == callgraph.Unknown {
+			if addresses[f.Name] == nil {
+				addresses[f.Name] = map[uint64]bool{}
+			}
+			addresses[f.Name][f.Address] = true
+		}
+	}
+	assert.Len(t, addresses, 2)
+	assert.Len(t, addresses["[gzip]+0x2200"], 40)
 }
 
 func TestStacks(t *testing.T) {

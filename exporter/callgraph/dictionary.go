@@ -141,7 +141,7 @@ func (d *dictionary) resolve(loc pprofile.Location) []int32 {
 // is missing. Only kernel frames stay what they are, as their name never shows
 // where they are from.
 func (d *dictionary) unnamed(loc pprofile.Location, m *Mapping, frameType string) int32 {
-	f := Frame{Name: Unnamed(m, loc.Address()), Type: frameType}
+	f := Frame{Name: Unnamed(m, d.functionStart(loc, m)), Type: frameType}
 	if m != nil {
 		f.Module = m.File
 	}
@@ -149,6 +149,17 @@ func (d *dictionary) unnamed(loc pprofile.Location, m *Mapping, frameType string
 		f.Kind = Kernel
 	}
 	return d.frames.intern(d.place(f, loc, m, 0))
+}
+
+// functionStart returns where the function of a location begins if its sender
+// knew that and it makes sense, else the location's address: all frames of one
+// function without a name are to look the same.
+func (d *dictionary) functionStart(loc pprofile.Location, m *Mapping) uint64 {
+	start := d.intOf(loc.AttributeIndices(), "flametel.function.address")
+	if m == nil || start <= 0 || uint64(start) > loc.Address() || !m.contains(uint64(start)) || !m.contains(loc.Address()) {
+		return loc.Address()
+	}
+	return uint64(start)
 }
 
 func (d *dictionary) line(loc pprofile.Location, line pprofile.Line, m *Mapping, frameType string, inlined bool) int32 {

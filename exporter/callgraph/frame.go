@@ -68,6 +68,11 @@ func (f *Frame) Compare(g *Frame) int {
 	)
 }
 
+// contains reports whether the mapping has a range that holds an address.
+func (m *Mapping) contains(address uint64) bool {
+	return address >= m.Start && address < m.Limit
+}
+
 // Compare orders mappings by file, then by every other field; nil is first.
 func (m *Mapping) Compare(n *Mapping) int {
 	if m == n {
@@ -101,7 +106,8 @@ func compareBool(a, b bool) int {
 // Unnamed returns the name of a frame that has none: [module]+0xoffset, or
 // [unknown] if there is no module. The offset is a position in the module's
 // file, because that is what a symbol table or a disassembler is asked for
-// later: address - start of the mapping + file offset of the mapping. An address
+// later: address - start of the mapping + file offset of the mapping. It is that
+// of the function's start where it is known. An address
 // outside the mapping's range is printed as it is. A kernel address says
 // nothing to a reader and differs at each boot, so there it is [unknown], too.
 func Unnamed(m *Mapping, address uint64) string {
@@ -109,7 +115,7 @@ func Unnamed(m *Mapping, address uint64) string {
 		return NameUnknown
 	}
 	offset := address
-	if m.Start < m.Limit && address >= m.Start && address < m.Limit {
+	if m.contains(address) {
 		offset = address - m.Start + m.Offset
 	}
 	return fmt.Sprintf("%s+0x%x", bracketed(m.File), offset)

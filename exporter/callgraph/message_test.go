@@ -83,6 +83,13 @@ func (m *message) location(mapping int32, address uint64, parts ...any) int32 {
 	return i
 }
 
+// within is a location of which is known where its function begins.
+func (m *message) within(mapping int32, address uint64, function int64) int32 {
+	i := m.location(mapping, address, "native")
+	m.LocationTable().At(int(i)).AttributeIndices().Append(m.intAttribute("flametel.function.address", function))
+	return i
+}
+
 func (m *message) stack(locations ...int32) int32 {
 	m.StackTable().AppendEmpty().LocationIndices().FromRaw(locations)
 	return int32(m.StackTable().Len() - 1)

@@ -147,7 +147,7 @@ func (e *encoder) newLocation(frames []*callgraph.Frame) *profile.Location {
 	loc := &profile.Location{Address: frames[0].Address, Mapping: e.mapping(frames[0])}
 	key := fmt.Sprintf("%p %x", loc.Mapping, loc.Address)
 	for _, f := range slices.Backward(frames) {
-		if f.Mapping != nil && callgraph.IsPlaceholder(f.Name) {
+		if f.Mapping != nil && callgraph.IsPlaceholder(f.Name) && !isFunction(f) {
 			continue // the address says as much, and lets others name it
 		}
 		fn := e.function(f)
@@ -161,7 +161,7 @@ func (e *encoder) newLocation(frames []*callgraph.Frame) *profile.Location {
 	e.locations[key] = loc
 	e.p.Location = append(e.p.Location, loc)
 	if loc.Mapping != nil {
-		if len(loc.Line) > 0 {
+		if len(loc.Line) > 0 && (frames[0].Mapping == nil || !isFunction(frames[0])) {
 			e.named[loc.Mapping]++
 		} else {
 			e.unnamed[loc.Mapping]++
@@ -169,6 +169,14 @@ func (e *encoder) newLocation(frames []*callgraph.Frame) *profile.Location {
 		e.describe(loc)
 	}
 	return loc
+}
+
+// isFunction reports whether the name of a frame, which is none, says in which
+// function the address is. Then it is written, so that the function is one in
+// pprof, too, but does not keep others from naming it.
+func isFunction(f *callgraph.Frame) bool {
+	return strings.Contains(f.Name, "]+0x") && callgraph.IsPlaceholder(f.Name) &&
+		f.Name != callgraph.Unnamed(f.Mapping, f.Address)
 }
 
 // describe notes on the mapping what its locations carry.

@@ -221,3 +221,28 @@ func TestGolden(t *testing.T) {
 	require.NoError(t, err, "go test -update makes it")
 	assert.Equal(t, string(want), got)
 }
+
+// Addresses in one function without a name keep their addresses and are one
+// function, which does not keep others from naming them.
+func TestFunctionsWithoutName(t *testing.T) {
+	lib := &callgraph.Mapping{Start: 0x1000, Limit: 0x9000, File: "/usr/bin/gzip", BuildID: "ef01"}
+	m := callgraph.NewMerger(1)
+	process := m.Frame(callgraph.Frame{Name: "gzip", Kind: callgraph.Process})
+	for i := range uint64(3) { // the first is where the function begins
+		m.Add([]int32{process, m.Frame(callgraph.Frame{Name: "[gzip]+0x200", Module: lib.File, Mapping: lib, Address: 0x1200 + 4*i})}, 0, 1)
+	}
+	p := written(t, pprof.Options{}, m.Graph())
+	require.Len(t, p.Location, 3)
+	require.Len(t, p.Function, 1)
+	assert.Equal(t, "[gzip]+0x200", p.Function[0].Name)
+	assert.False(t, p.Mapping[0].HasFunctions, "others may name it")
+	addresses := map[uint64]int{}
+	for _, l := range p.Location {
+		addresses[l.Address] = len(l.Line)
+	}
+	assert.Equal(t, map[uint64]int{0x1200: 0, 0x1204: 1, 0x1208: 1}, addresses)
+	res := read(t, encoded(t, m.Graph()), false)
+	assert.Equal(t, "gzip;[gzip]+0x200 3\n", text(t, res.Graphs[0]))
+	assert.InDelta(t, 1, res.Graphs[0].UnknownShare(0), 0)
+	assert.Equal(t, encoded(t, m.Graph()), encoded(t, read(t, encoded(t, m.Graph()), true).Graphs...))
+}

@@ -115,7 +115,7 @@ func (n *names) frame(l *profile.Location, process string, value int64, tables m
 	if l.Mapping == nil && len(l.Line) > 0 && l.Line[0].Function.Name == "[truncated]" {
 		return // it says that the stack goes on
 	}
-	if len(l.Line) > 0 && l.Line[0].Function.Name != "[unknown]" {
+	if len(l.Line) > 0 && l.Line[0].Function.Name != "[unknown]" && !strings.Contains(l.Line[0].Function.Name, "]+0x") {
 		n.all += int64(len(l.Line)) * value
 		n.named += int64(len(l.Line)) * value
 		return

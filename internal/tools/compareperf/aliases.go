@@ -21,8 +21,12 @@ type aliases struct {
 }
 
 // canonical returns the first in the alphabet of the names that a function of a
-// module has. Names that the module does not have stay as they are.
+// module has. Names that the module does not have stay as they are, but that of
+// a function without a name, [module]+0xstart, is unknown as in perf.
 func (a *aliases) canonical(module, function string) string {
+	if strings.HasPrefix(function, "[") && strings.Contains(function, "]+0x") {
+		return unknown
+	}
 	names, ok := a.files[module]
 	if !ok {
 		names = readAliases(module)
