@@ -164,6 +164,9 @@ func (p *printer) address(s *symbolize.Symbolizer, proc *symbolize.Process, at a
 		return
 	}
 	p.field("no name", f.Reason.String())
+	if f.FunctionLimit > f.FunctionStart {
+		p.printf("  %-14s %#x-%#x\n", "function", uint64(f.FunctionStart), uint64(f.FunctionLimit))
+	}
 	for i := range proc.Mappings {
 		if m := &proc.Mappings[i]; at >= m.Start && at < m.Limit {
 			d := s.Describe(m.Object)

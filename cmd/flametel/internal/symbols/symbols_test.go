@@ -3,9 +3,11 @@ package symbols
 import (
 	"bytes"
 	"debug/elf"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,6 +84,28 @@ func TestWhyThereIsNoName(t *testing.T) {
 	assert.Contains(t, out, "debug file     debug file of "+filepath.Join(dir, "plain.so")+": no debug information")
 	assert.Contains(t, out, "no name        no_symbol\n")
 	assert.Contains(t, out, "no name        no_mapping\n")
+}
+
+func TestFunctionWithoutName(t *testing.T) {
+	t.Parallel()
+	dir, _ := build(t)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "b.c"), []byte("__attribute__((used, noinline)) static int hidden(int n) { return n * 3; }\nint main(int n, char **v) { return hidden(n); }\n"), 0o600))
+	for _, c := range [][]string{{"gcc", "-O1", "-o", "whole", "b.c"}, {"strip", "-o", "plain", "whole"}} {
+		cmd := exec.Command(c[0], c[1:]...)
+		cmd.Dir = dir
+		require.NoError(t, cmd.Run())
+	}
+	f, err := elf.Open(filepath.Join(dir, "whole"))
+	require.NoError(t, err)
+	defer f.Close()
+	symbols, err := f.Symbols()
+	require.NoError(t, err)
+	i := slices.IndexFunc(symbols, func(s elf.Symbol) bool { return s.Name == "hidden" })
+	require.GreaterOrEqual(t, i, 0)
+	start, size := symbols[i].Value, symbols[i].Size
+	out := run(t, Options{File: filepath.Join(dir, "plain"), Addresses: []addr.Virtual{addr.Virtual(start + 1)}})
+	assert.Contains(t, out, fmt.Sprintf("  no name        no_symbol\n  function       %#x-%#x\n", start, start+size))
+	assert.Regexp(t, `  unwind         ranges of \d+ functions\n`, out)
 }
 
 func TestProcess(t *testing.T) {
