@@ -97,8 +97,11 @@ static __always_inline bool ft_pages_are_inner(void *ctx, struct ft_scratch *s)
 	return l.found;
 }
 
-/* The logarithm of a size to base 2, rounded down. */
-static __always_inline u32 ft_size_class(u64 bytes)
+/*
+ * The logarithm of a size to base 2, rounded down. Not static, so that the
+ * verifier does not follow each outcome through what comes after.
+ */
+__noinline u32 ft_size_class(u64 bytes)
 {
 	u32 bits = 0;
 
