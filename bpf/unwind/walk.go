@@ -106,9 +106,10 @@ func (w *Walker) step() End {
 	if end != EndNone {
 		return end
 	}
-	// On x86-64 a caller's CFA is above SP by at least the return address. On
-	// arm64 a leaf may have no frame.
-	if cfa < w.regs.SP || cfa == w.regs.SP && (!w.ARM64 || !w.exact) || cfa%8 != 0 {
+	// On x86-64 a caller's CFA is above SP by at least the return address, unless
+	// code has taken that off the stack (vfork). On arm64 a leaf may have no frame.
+	frameless := w.ARM64 && w.exact || row.Kind.Class() == KindRAReg
+	if cfa < w.regs.SP || cfa == w.regs.SP && !frameless || cfa%8 != 0 {
 		return EndFrame
 	}
 	w.near = w.exact

@@ -65,6 +65,7 @@ func TestSteps(t *testing.T) {
 		"register":              {row: Row{Kind: KindReg | 11, CFA: 1}, stack: map[uint64]uint64{0x180: caller}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
 		"indexed":               {row: Row{Kind: KindIndex | 9, CFA: 1}, stack: map[uint64]uint64{0x120: at(0x300), 0x300: caller}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
 		"return in register":    {row: Row{Kind: KindRAReg | 5, CFA: 1}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
+		"taken off the stack":   {row: Row{Kind: KindRAReg | 5}, want: []addr.Virtual{leaf, caller}, end: EndOutmost},
 		"stop":                  {row: Row{Kind: KindStop, CFA: 1}, want: []addr.Virtual{leaf}, end: EndStop},
 		"not upwards":           {row: Row{Kind: KindSP, CFA: 0}, stack: map[uint64]uint64{0xf8: caller}, want: []addr.Virtual{leaf}, end: EndFrame},
 		"return address of 0":   {row: Row{Kind: KindSP, CFA: 1}, want: []addr.Virtual{leaf}, end: EndZero},

@@ -197,7 +197,7 @@ static __always_inline long ft_step_cfa(struct ft_walk *w, u32 kind, s64 cfa_off
 	if (end)
 		return ft_ends(w, end);
 	/* Stacks grow down: what seems to be below is none. */
-	if (cfa < w->sp || (cfa == w->sp && !FT_FRAMELESS(w)) || (cfa & 7))
+	if (cfa < w->sp || (cfa == w->sp && !FT_FRAMELESS(w, class)) || (cfa & 7))
 		return ft_ends(w, FT_END_FRAME);
 	end = ft_saved(w, class, kind & 15, fp_off, cfa, &ip, &fp);
 	if (end)

@@ -4,7 +4,7 @@
 #define FLAMETEL_WALK_ARM64_H
 
 /* A leaf may have no frame: the return address is in x30. */
-#define FT_FRAMELESS(w) ((w)->exact)
+#define FT_FRAMELESS(w, class) ((w)->exact)
 
 /* The current g of Go is in x28. */
 #define FT_GO_G 28

@@ -3,8 +3,11 @@
 #ifndef FLAMETEL_WALK_X86_H
 #define FLAMETEL_WALK_X86_H
 
-/* The caller's stack begins above the return address: never where this one does. */
-#define FT_FRAMELESS(w) false
+/*
+ * The caller's stack begins above the return address and not where this one
+ * does, unless code has taken the return address off the stack (vfork).
+ */
+#define FT_FRAMELESS(w, class) ((class) == FT_ROW_RA_REG)
 
 /* The current g of Go is in r14. */
 #define FT_GO_G 14

@@ -145,6 +145,7 @@ func TestBlockingCalls(t *testing.T) {
 		"qsort":   "... compare",
 		"wait":    "...",
 		"fault":   "...",
+		"vfork":   "vfork|__vfork|_exit|waitpid|__wait4|wait4 ...",
 		"clock":   "clock_gettime|__clock_gettime|__clock_gettime@GLIBC_2.2.5 ...",
 	} {
 		for _, flags := range []string{noFP, keepFP} {

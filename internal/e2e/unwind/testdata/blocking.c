@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #ifdef __clang__
@@ -57,6 +58,11 @@ CALL void b(const char *what)
 		for (int i = 0; i < 1 << 20; i += 4096)
 			p[i] = 1;
 		munmap(p, 1 << 20);
+	} else if (!strcmp(what, "vfork")) {
+		/* It keeps its return address in a register. */
+		if (vfork() == 0)
+			_exit(0);
+		waitpid(-1, 0, 0);
 	} else if (!strcmp(what, "clock")) {
 		struct timespec now;
 		clock_gettime(CLOCK_MONOTONIC, &now);
