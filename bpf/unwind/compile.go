@@ -47,8 +47,19 @@ type Options struct {
 // information gives a table that knows nothing. Errors wrap ErrMachine or
 // ErrNoCode, or are those of the reader.
 func Compile(f *elffile.File, r io.ReaderAt, o Options) (*Table, error) {
-	b, err := newBuilder(f, o)
-	if err != nil {
+	return new(Compiler).Compile(f, r, o)
+}
+
+// Compiler makes tables of one file after the other and uses its memory, some
+// three times the rows of the largest, again. The zero value is ready. It is for
+// one goroutine.
+type Compiler struct{ b builder }
+
+// Compile is like the function. The rows of the table are valid until the next
+// call.
+func (c *Compiler) Compile(f *elffile.File, r io.ReaderAt, o Options) (*Table, error) {
+	b := &c.b
+	if err := b.reset(f, o); err != nil {
 		return nil, err
 	}
 	r = positive{r}
@@ -90,8 +101,13 @@ func (p positive) ReadAt(b []byte, off int64) (int, error) {
 	return p.ReaderAt.ReadAt(b, off)
 }
 
-func newBuilder(f *elffile.File, o Options) (*builder, error) {
-	b := &builder{limit: o.MaxRows, base: 1<<64 - 1}
+// reset begins a new file and keeps the memory of the one before.
+func (b *builder) reset(f *elffile.File, o Options) error {
+	*b = builder{
+		limit: o.MaxRows, base: 1<<64 - 1,
+		rows: b.rows[:0], spans: b.spans[:0], done: b.done[:0], spare: b.spare, joined: b.joined,
+		code: b.code[:0], view: b.view, scan: b.scan,
+	}
 	if b.limit <= 0 {
 		b.limit = DefaultMaxRows
 	}
@@ -101,7 +117,7 @@ func newBuilder(f *elffile.File, o Options) (*builder, error) {
 	case f.Machine == elf.EM_AARCH64 && f.Is64:
 		b.m = arm64
 	default:
-		return nil, fmt.Errorf("%w: %v", ErrMachine, f.Machine)
+		return fmt.Errorf("%w: %v", ErrMachine, f.Machine)
 	}
 	for _, s := range f.Segments() {
 		if s.Executable {
@@ -110,9 +126,9 @@ func newBuilder(f *elffile.File, o Options) (*builder, error) {
 		}
 	}
 	if len(b.code) == 0 {
-		return nil, ErrNoCode
+		return ErrNoCode
 	}
-	return b, nil
+	return nil
 }
 
 // addSection decodes a section of call frame information.
@@ -122,8 +138,10 @@ func (b *builder) addSection(s *section) error {
 		b.broken = true
 	}
 	b.expect(s.size)
+	s.buf = b.view[:0]
 	r := reader{s: s, b: b}
 	err := r.read()
+	b.view = s.buf
 	b.endSource()
 	if errors.Is(err, elffile.ErrFormat) { // the file has become shorter
 		b.broken = true
@@ -135,9 +153,14 @@ func (b *builder) addSection(s *section) error {
 // expect makes room for what a section of this size has as a rule, at most 12
 // MB: it saves growing step by step.
 func (b *builder) expect(size uint64) {
-	const rowBytes, entryBytes, most = 7, 40, 1 << 20 // measured: 7 to 9, 35 to 60
-	b.rows = slices.Grow(b.rows, int(min(size/rowBytes, most, uint64(b.limit-len(b.rows)))))
-	b.spans = slices.Grow(b.spans, int(min(size/entryBytes, most/4)))
+	const rowBytes, entryBytes = 7, 40 // measured: 7 to 9, 35 to 60
+	b.grow(size/rowBytes, size/entryBytes)
+}
+
+func (b *builder) grow(rows, spans uint64) {
+	const most = 1 << 20
+	b.rows = slices.Grow(b.rows, int(min(rows, most, uint64(b.limit-len(b.rows)))))
+	b.spans = slices.Grow(b.spans, int(min(spans, most/4)))
 }
 
 // ehFrame finds .eh_frame by its section, else by the header that a program

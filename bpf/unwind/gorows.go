@@ -32,6 +32,8 @@ func (b *builder) addGo(f *elffile.File, r io.ReaderAt) (*gosym.Table, error) {
 	case err != nil:
 		return nil, err
 	}
+	const rowsPerFunction = 8 // measured: 7 to 10
+	b.grow(uint64(t.Len())*rowsPerFunction, uint64(t.Len()))
 	g := goReader{b: b, t: t, r: r, segs: f.Segments()}
 	for i := 0; i < t.Len() && !b.full; i++ {
 		if err := g.function(i); err != nil {

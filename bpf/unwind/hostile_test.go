@@ -105,7 +105,7 @@ func TestFarTooLargeSection(t *testing.T) {
 	require.NoError(t, b.addSection(s))
 	runtime.ReadMemStats(&after)
 	assert.False(t, b.table().Complete)
-	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8<<20))
+	assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(12<<20))
 }
 
 func TestRememberedStatesAreBounded(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/flametel/flametel/symbolize/addr"
 )
 
-// Table is the rows of a file. It is immutable.
+// Table is the rows of a file. It is immutable, see Compiler for how long.
 type Table struct {
 	// Base is the start of the lowest executable segment, rounded down to a
 	// page: rows are relative to it.
@@ -76,6 +76,11 @@ type builder struct {
 	full   bool
 	broken bool
 	stats  Stats
+	// Memory that is used again: of the done of the source before, of the rows of
+	// a table, of a section's window and of code that is searched.
+	spare      []span
+	joined     []Row
+	view, scan []byte
 }
 
 // codeRange is a range of file addresses.
@@ -138,7 +143,7 @@ func (b *builder) cut(start uint64) {
 // before.
 func (b *builder) endSource() {
 	spans := b.spans
-	b.spans = nil
+	b.spans = b.spans[:0]
 	byStart := func(x, y span) int {
 		switch {
 		case x.start < y.start:
@@ -159,16 +164,19 @@ func (b *builder) endSource() {
 			pos = s.limit
 		}
 	}
-	b.done = overlay(b.done, out)
+	switch {
+	case len(out) == 0:
+	case len(b.done) == 0:
+		b.done, b.spans = out, b.done
+	default:
+		b.done, b.spare = overlay(b.spare[:0], b.done, out), b.done
+	}
 }
 
-// overlay returns top and those parts of below that top leaves free. Both are
-// sorted and do not overlap in themselves.
-func overlay(top, below []span) []span {
-	if len(top) == 0 {
-		return below
-	}
-	out := make([]span, 0, len(top)+len(below))
+// overlay appends top, and those parts of below that top leaves free, to out.
+// Both are sorted and do not overlap in themselves.
+func overlay(out, top, below []span) []span {
+	out = slices.Grow(out, len(top)+len(below))
 	i := 0
 	for _, s := range below {
 		for s.start < s.limit {
@@ -196,7 +204,10 @@ const maxPadding = 15
 
 // table makes the table of all that was collected.
 func (b *builder) table() *Table {
-	out := make([]Row, 1, len(b.rows)+len(b.done)+2) // the first is of KindNone
+	if most := len(b.rows) + len(b.done) + 2; cap(b.joined) < most {
+		b.joined = make([]Row, 0, most)
+	}
+	out := append(b.joined[:0], Row{}) // of KindNone
 	put := func(r Row) {
 		n := len(out) - 1
 		if out[n].PC == r.PC {
@@ -225,8 +236,7 @@ func (b *builder) table() *Table {
 		}
 	}
 	put(Row{PC: pos})
-	t := &Table{Base: addr.File(b.base), Stats: b.stats}
-	t.Rows = append(make([]Row, 0, len(out)), out...)
+	t := &Table{Base: addr.File(b.base), Rows: out, Stats: b.stats}
 	t.Complete = !b.full && !b.broken && b.stats.Damaged == 0
 	return t
 }

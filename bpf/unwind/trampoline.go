@@ -45,7 +45,10 @@ func (b *builder) addTrampolines(f *elffile.File, r io.ReaderAt) {
 // bytes, so that nothing of this size is cut.
 func (b *builder) scanGaps(f *elffile.File, r io.ReaderAt, size int, see func(code []byte, at uint64)) {
 	left := uint64(maxTrampolineScan)
-	buf := make([]byte, 64<<10)
+	if b.scan == nil {
+		b.scan = make([]byte, 64<<10)
+	}
+	buf := b.scan
 	for _, seg := range f.Segments() {
 		if !seg.Executable {
 			continue

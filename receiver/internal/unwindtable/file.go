@@ -45,9 +45,9 @@ type table struct {
 	files []*file
 }
 
-// compileFile makes the rows of a file. What describes itself nowhere may do
-// so in a separate debug file.
-func (m *Manager) compileFile(f *file) (t *unwind.Table, segments []elffile.Segment, err error) {
+// compileFile makes the rows of a file, which are valid until the compiler is
+// used again. What describes itself nowhere may do so in a separate debug file.
+func (m *Manager) compileFile(c *unwind.Compiler, f *file) (t *unwind.Table, segments []elffile.Segment, err error) {
 	err = m.opts.Files.Read(f.object, func(r io.ReaderAt, size int64) error {
 		e, err := elffile.New(r, size)
 		if err != nil {
@@ -58,7 +58,7 @@ func (m *Manager) compileFile(f *file) (t *unwind.Table, segments []elffile.Segm
 		if f.weight == 0 {
 			err = m.opts.Files.ReadDebug(f.object, func(debug *elffile.File, from io.ReaderAt) error {
 				opts.Debug, opts.DebugReader = debug, from
-				t, err = unwind.Compile(e, r, opts)
+				t, err = c.Compile(e, r, opts)
 				return err
 			})
 			if err == nil {
@@ -66,15 +66,15 @@ func (m *Manager) compileFile(f *file) (t *unwind.Table, segments []elffile.Segm
 			}
 			opts.Debug, opts.DebugReader = nil, nil // there is none
 		}
-		t, err = unwind.Compile(e, r, opts)
+		t, err = c.Compile(e, r, opts)
 		return err
 	})
 	return t, segments, err
 }
 
 // load compiles a file and puts its rows into the pool.
-func (m *Manager) load(f *file) error {
-	t, segments, err := m.compileFile(f)
+func (m *Manager) load(c *unwind.Compiler, f *file) error {
+	t, segments, err := m.compileFile(c, f)
 	m.state.Lock()
 	defer m.state.Unlock()
 	f.seen = m.opts.Now()
@@ -118,7 +118,11 @@ func (m *Manager) store(f *file, rows []byte) error {
 // executable segment that it shows.
 func (f *file) ranges(m *symbolize.Mapped, dst []bpf.Mapping) []bpf.Mapping {
 	if f.state != fileLoaded {
-		return append(dst, bpf.Mapping{Start: uint64(m.Start), Limit: uint64(m.Limit)})
+		lacking := bpf.Mapping{Start: uint64(m.Start), Limit: uint64(m.Limit)}
+		if f.state != fileNothing {
+			lacking.First = 1 // there would be rows
+		}
+		return append(dst, lacking)
 	}
 	const page = 0xfff
 	from, to := m.Offset, m.Offset+addr.Offset(m.Limit-m.Start)

@@ -129,9 +129,10 @@ func (f *fixture) all(t *testing.T, pids ...uint32) {
 
 func (f *fixture) drainQueues(t *testing.T) {
 	t.Helper()
+	var c unwind.Compiler
 	for _, q := range []*queue{&f.small, &f.large} {
 		for f0 := f.next(q); f0 != nil; f0 = f.next(q) {
-			require.NoError(t, f.load(f0))
+			require.NoError(t, f.load(&c, f0))
 			f.announce([]*file{f0}, func(err error) { require.NoError(t, err) })
 		}
 	}

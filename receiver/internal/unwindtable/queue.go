@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/flametel/flametel/bpf/unwind"
 	"github.com/flametel/flametel/symbolize/elffile"
 )
 
@@ -80,18 +81,30 @@ func (m *Manager) weigh(f *file) (n uint64, err error) {
 // announceAfter is how long compiling goes on before what is ready is used.
 const announceAfter = 3 * time.Millisecond
 
+// dropAfter is how long a compiler, which holds memory, is kept for more files:
+// programs that start map theirs within moments.
+const dropAfter = 3 * time.Second
+
 // compile loads the files of a queue until stop is closed.
 func (m *Manager) compile(stop <-chan struct{}, q *queue, report func(error)) {
+	var c *unwind.Compiler
+	var idle <-chan time.Time
 	for {
 		select {
 		case <-stop:
 			return
+		case <-idle:
+			c, idle = nil, nil
+			continue
 		case <-q.wake:
+		}
+		if c == nil {
+			c = new(unwind.Compiler)
 		}
 		var ready []*file
 		began := time.Now()
 		for f := m.next(q); f != nil; f = m.next(q) {
-			if err := m.load(f); err != nil {
+			if err := m.load(c, f); err != nil {
 				report(err)
 			}
 			ready = append(ready, f)
@@ -106,6 +119,7 @@ func (m *Manager) compile(stop <-chan struct{}, q *queue, report func(error)) {
 			}
 		}
 		m.announce(ready, report)
+		idle = time.After(dropAfter)
 	}
 }
 
