@@ -158,7 +158,12 @@ func supplementIn(src *source, id []byte) *elffile.File {
 	return f
 }
 
-// debugLimits shares the room for caches: half of it for debug information.
+// debugLimits shares the room for caches: half of it for debug information. What
+// is unpacked stays as long as anything of the file is used, and little of it is
+// read, so that it takes memory only if it is little or there is no disk.
 func (s *Symbolizer) debugLimits() dwarfline.Options {
-	return dwarfline.Options{MaxBytes: s.opts.MaxCacheBytes / 8, MaxUnpacked: s.opts.MaxCacheBytes / 8 * 3, Scratch: s.files.scratch.make}
+	return dwarfline.Options{
+		MaxBytes: s.opts.MaxCacheBytes / 8, MaxUnpacked: s.opts.MaxCacheBytes / 8 * 3,
+		Scratch: s.files.scratch.make, SpillFrom: s.opts.MaxCacheBytes / 32,
+	}
 }

@@ -23,8 +23,10 @@ type Options struct {
 	// addition until Drop; 0 means 48 MiB.
 	MaxUnpacked int64
 	// Scratch gives room for size bytes outside of memory, to the large sections
-	// of files that need more than MaxUnpacked. Without it they are refused.
-	Scratch func(size int64) (Scratch, error)
+	// of files that need more than SpillFrom; 0 means MaxUnpacked. Without it they
+	// are held in memory, or refused if they are more than MaxUnpacked.
+	Scratch   func(size int64) (Scratch, error)
+	SpillFrom int64
 	// Supplement is the file that SupplementName tells, if it was found.
 	Supplement       *elffile.File
 	SupplementReader io.ReaderAt
@@ -101,6 +103,9 @@ func Open(f *elffile.File, r io.ReaderAt, opts Options) (*Data, error) {
 	if opts.MaxUnpacked == 0 {
 		opts.MaxUnpacked = defaultMaxUnpacked
 	}
+	if opts.SpillFrom == 0 {
+		opts.SpillFrom = opts.MaxUnpacked
+	}
 	if f.Type == elf.ET_REL {
 		return nil, fmt.Errorf("%w: the file is not linked", ErrUnsupported)
 	}
@@ -141,10 +146,10 @@ func (d *Data) checkUnpacked() error {
 			}
 		}
 	}
+	d.spill = d.opts.Scratch != nil && total > uint64(d.opts.SpillFrom)
 	if total <= uint64(d.opts.MaxUnpacked) {
 		return nil
 	}
-	d.spill = d.opts.Scratch != nil
 	if !d.spill || small > uint64(d.opts.MaxUnpacked) {
 		return fmt.Errorf("compressed sections of %d bytes, %d are held at most: %w", total, d.opts.MaxUnpacked, ErrTooBig)
 	}

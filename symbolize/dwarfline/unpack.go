@@ -87,7 +87,11 @@ func (d *Data) unpack(s *section) error {
 	start := time.Now()
 	defer func() { d.packTime += time.Since(start) }()
 	if d.spill && s.size >= minSpilled {
-		return s.unpackTo(d.opts.Scratch)
+		err := s.unpackTo(d.opts.Scratch)
+		if err == nil || s.bad != nil || s.size > d.unpackLeft() {
+			return err
+		}
+		// There is no scratch at the moment, but room in memory.
 	}
 	if left := d.unpackLeft(); s.size > left {
 		return fmt.Errorf("compressed section of %d bytes, %d are left: %w", s.size, left, ErrTooBig)

@@ -79,6 +79,33 @@ func TestLargeCompressedSectionsGoToScratch(t *testing.T) {
 	assert.Equal(t, opened, closed, "what could not be filled is given back")
 }
 
+// TestScratchIsPreferredToMemory: files that would fit are spilled, too, unless
+// there is no scratch.
+func TestScratchIsPreferredToMemory(t *testing.T) {
+	t.Parallel()
+	path := bulky(t)
+	plain := openData(t, path+".plain")
+	f, r := openELF(t, path)
+	opened, closed, refuse := 0, 0, false
+	d, err := Open(f, r, Options{SpillFrom: 1 << 20, Scratch: func(int64) (Scratch, error) {
+		if refuse {
+			return nil, errDiskFull
+		}
+		opened++
+		return &inMemory{closed: &closed}, nil
+	}})
+	require.NoError(t, err)
+	pc := addresses(t, path+".plain", 500)[100]
+	assert.Equal(t, lookup(t, plain, pc), lookup(t, d, pc))
+	assert.Positive(t, opened)
+	assert.Less(t, d.unpacked, int64(1<<20))
+	d.Drop()
+	opened, refuse = 0, true
+	assert.Equal(t, lookup(t, plain, pc), lookup(t, d, pc))
+	assert.Zero(t, opened)
+	assert.Greater(t, d.unpacked, int64(1<<20))
+}
+
 // bulky builds a file with some megabytes of compressed debug information, and
 // the same with the suffix .plain that is not compressed: one unit many times.
 func bulky(t *testing.T) string {
