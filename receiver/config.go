@@ -46,6 +46,8 @@ type Config struct {
 	// OnMissing says what happens if this kernel cannot do what a kind of
 	// profile needs: fail to start, or skip the kind. Default fail.
 	OnMissing string `mapstructure:"on_missing"`
+	// Metrics says how much metrics tell apart.
+	Metrics MetricsConfig `mapstructure:"metrics"`
 	// Unwind says how user stacks are walked.
 	Unwind UnwindConfig `mapstructure:"unwind"`
 	// Symbols says how frames get their names.
@@ -178,6 +180,7 @@ func (c *Config) Validate() error {
 		between("cpu::frequency", c.CPU.Frequency, minFrequency, maxFrequency, " Hz"),
 		between("map_entries", c.MapEntries, 0, maxMapEntries),
 		between("unwind::max_table_mib", c.Unwind.MaxTableMiB, 1, maxTableMiB),
+		between("metrics::max_processes", c.Metrics.MaxProcesses, 1, maxMetricsProcesses),
 		c.validateKinds(),
 		c.Targets.validate(),
 	}

@@ -209,7 +209,7 @@ func TestReadmeListsKeys(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	keys := configKeys(reflect.TypeFor[Config](), "")
-	assert.Len(t, keys, 33)
+	assert.Len(t, keys, 34)
 	for _, key := range keys {
 		assert.Contains(t, string(readme), "\n| `"+key+"` |")
 	}

@@ -12,12 +12,15 @@ import (
 )
 
 // NewFactory returns the factory of the receiver ebpf_profiler. It is an
-// xreceiver.Factory that makes profiles receivers.
+// xreceiver.Factory that makes receivers of profiles and of metrics, one for both
+// if they have the same configuration.
 func NewFactory() receiver.Factory {
+	s := newSharing()
 	return xreceiver.NewFactory(
 		metadata.Type,
 		createDefaultConfig,
-		xreceiver.WithProfiles(createProfiles, metadata.ProfilesStability),
+		xreceiver.WithProfiles(s.createProfiles, metadata.ProfilesStability),
+		xreceiver.WithMetrics(s.createMetrics, metadata.MetricsStability),
 	)
 }
 
@@ -36,6 +39,7 @@ func createDefaultConfig() component.Config {
 		LockContention:    configoptional.Default(LockContentionConfig{StackInterval: time.Millisecond}),
 		KernelAllocations: configoptional.Default(KernelAllocationsConfig{MinSize: 8192, StackInterval: time.Millisecond}),
 		TCPRetransmits:    configoptional.Default(TCPRetransmitsConfig{}),
+		Metrics:           MetricsConfig{MaxProcesses: 100},
 		OnMissing:         onMissingFail,
 		Unwind:            UnwindConfig{Tables: true, MaxTableMiB: 32},
 		Symbols: SymbolsConfig{

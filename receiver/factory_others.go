@@ -8,6 +8,7 @@ import (
 	"runtime"
 
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/xreceiver"
@@ -15,6 +16,14 @@ import (
 	"github.com/flametel/flametel/receiver/internal/metadata"
 )
 
-func createProfiles(context.Context, receiver.Settings, component.Config, xconsumer.Profiles) (xreceiver.Profiles, error) {
-	return nil, fmt.Errorf("receiver %s needs Linux, this is %s", metadata.Type, runtime.GOOS)
+func (*sharing) createProfiles(context.Context, receiver.Settings, component.Config, xconsumer.Profiles) (xreceiver.Profiles, error) {
+	return nil, errSystem()
+}
+
+func (*sharing) createMetrics(context.Context, receiver.Settings, component.Config, consumer.Metrics) (receiver.Metrics, error) {
+	return nil, errSystem()
+}
+
+func errSystem() error {
+	return fmt.Errorf("receiver %s needs Linux, this is %s", metadata.Type, runtime.GOOS)
 }

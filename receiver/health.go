@@ -13,6 +13,7 @@ type part int
 const (
 	partSource part = iota
 	partDownstream
+	partMetrics
 	partCount
 )
 

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/receiver/internal/metrics"
 	"github.com/flametel/flametel/receiver/internal/process"
 	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/source/event"
@@ -36,6 +37,7 @@ type hostSource struct {
 	targets    *targets
 	events     *bpf.EventReader
 	sources    []source.Source
+	meter      *metrics.Aggregator // nil if nobody takes metrics
 
 	applying   sync.Mutex    // held while events are taken in
 	eventsLost atomic.Uint64 // since the last drain
@@ -52,6 +54,8 @@ func newPipelineSource(set receiver.Settings, cfg *Config) (pipelineSource, erro
 		stop:    make(chan struct{}),
 	}, nil
 }
+
+func (h *hostSource) measure(to *metrics.Aggregator) { h.meter = to }
 
 // Start begins to sample and to follow processes. The processes that run
 // already are learnt of in the background: those that are sampled first, by
@@ -245,6 +249,9 @@ func (h *hostSource) count(w *window.Window, src source.Source, samples []bpf.Sa
 			tally.CountStack(end.String(), end.Complete(), s.Count)
 		}
 		h.adviser.look(process, frames)
+		if h.meter != nil {
+			h.meter.Add(process.Identity, kind, labels, values, s.Count, s.Length(), taken.To)
+		}
 		w.Add(process.Identity, kind, h.thread(s, labels), frames, s.Count, values)
 	}
 	tally.Count(counts)

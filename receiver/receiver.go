@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/consumer/xconsumer"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/receiverhelper"
 	"go.uber.org/zap"
 
 	"github.com/flametel/flametel/receiver/internal/metadata"
+	"github.com/flametel/flametel/receiver/internal/metrics"
 	"github.com/flametel/flametel/receiver/internal/pdatabuild"
 )
 
@@ -22,10 +24,12 @@ import (
 type profilesReceiver struct {
 	set       receiver.Settings
 	cfg       *Config
-	next      xconsumer.Profiles
+	next      xconsumer.Profiles // nil if nobody takes profiles
 	newSource newSourceFunc
 	telemetry *metadata.TelemetryBuilder
 	obs       *receiverhelper.ObsReport
+	// nextMetrics is nil if nobody takes metrics.
+	nextMetrics consumer.Metrics
 
 	mu  sync.Mutex
 	run *run // nil unless started and not shut down
@@ -71,10 +75,19 @@ func (r *profilesReceiver) Start(ctx context.Context, host component.Host) error
 		// host.name is left out; everything else works without it.
 		r.set.Logger.Warn("No host name for the profiles.", zap.Error(err))
 	}
+	var meter *metrics.Aggregator
+	if m, ok := src.(measurer); ok && r.nextMetrics != nil {
+		meter = metrics.New(metrics.Settings{
+			HostName: hostName, Version: r.set.BuildInfo.Version,
+			MaxProcesses: r.cfg.Metrics.MaxProcesses, Window: r.cfg.Window,
+		}, time.Now())
+		m.measure(meter)
+	}
 	if err := src.Start(ctx); err != nil {
 		return err
 	}
 	r.run = newRun(r, src, host, pdatabuild.Settings{HostName: hostName, Version: r.set.BuildInfo.Version})
+	r.run.meter = meter
 	r.run.start()
 	return nil
 }

@@ -23,7 +23,8 @@ func TestFactory(t *testing.T) {
 	require.True(t, ok)
 	assert.Equal(t, component.MustNewType("ebpf_profiler"), f.Type())
 	assert.Equal(t, component.StabilityLevelAlpha, f.ProfilesStability())
-	_, err := f.CreateMetrics(context.Background(), nop, f.CreateDefaultConfig(), consumertest.NewNop())
+	assert.Equal(t, component.StabilityLevelDevelopment, f.MetricsStability())
+	_, err := f.CreateLogs(context.Background(), nop, f.CreateDefaultConfig(), consumertest.NewNop())
 	assert.Error(t, err)
 }
 

@@ -3,18 +3,21 @@ package receiver
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.uber.org/zap"
 
+	"github.com/flametel/flametel/receiver/internal/metrics"
 	"github.com/flametel/flametel/receiver/internal/pdatabuild"
 	"github.com/flametel/flametel/receiver/internal/window"
 )
 
-// run is one life of the receiver, from Start to Shutdown. Two goroutines work
-// in it: one drains the source into windows and never waits for the pipeline,
-// the other builds profiles from windows and sends them.
+// run is one life of the receiver, from Start to Shutdown. Three goroutines work
+// in it: one drains the source into windows and never waits for the pipelines,
+// one builds profiles from windows and sends them, one sends metrics.
 type run struct {
 	*profilesReceiver
 	source  pipelineSource
@@ -24,12 +27,16 @@ type run struct {
 	// ctx is cancelled when the time for shutdown is over.
 	ctx    context.Context
 	cancel context.CancelFunc
-	// stop is closed to end sampling, done when both goroutines have ended.
+	// stop is closed to end sampling, done when the goroutines have ended.
 	stop chan struct{}
 	done chan struct{}
 	// windows holds one window that waits for the sender. What comes when it
 	// is full is dropped.
 	windows chan *window.Window
+	// metrics holds those that wait for their sender; meter adds them up and is
+	// nil if nobody takes them.
+	metrics chan pmetric.Metrics
+	meter   *metrics.Aggregator
 
 	// Only the sampling goroutine uses these.
 	drained  time.Time          // when the samples of the last drain end
@@ -49,6 +56,7 @@ func newRun(r *profilesReceiver, src pipelineSource, host component.Host, s pdat
 		stop:             make(chan struct{}),
 		done:             make(chan struct{}),
 		windows:          make(chan *window.Window, 1),
+		metrics:          make(chan pmetric.Metrics, 1),
 		mapUsage:         make(map[string]float64),
 		warned:           make(map[string]bool),
 	}
@@ -60,15 +68,24 @@ func (r *run) start() {
 		zap.Duration("drain_interval", r.cfg.DrainInterval),
 		zap.Int("frequency", r.cfg.CPU.Frequency))
 	go r.sample(time.Now())
-	go func() {
-		defer close(r.done)
+	var senders sync.WaitGroup
+	senders.Go(func() {
 		for w := range r.windows {
 			r.send(w)
 		}
+	})
+	senders.Go(func() {
+		for md := range r.metrics {
+			r.sendMetrics(md)
+		}
+	})
+	go func() {
+		senders.Wait()
+		close(r.done)
 	}()
 }
 
-// shutdown ends both goroutines, or gives up on the sender when ctx ends.
+// shutdown ends the goroutines, or gives up on the senders when ctx ends.
 func (r *run) shutdown(ctx context.Context) error {
 	defer r.cancel()
 	r.health.mute()
@@ -95,6 +112,7 @@ func (r *run) shutdown(ctx context.Context) error {
 // sample is the sampling goroutine.
 func (r *run) sample(start time.Time) {
 	defer close(r.windows)
+	defer close(r.metrics)
 	w := window.New(start, window.Limits{})
 	nextDrain, windowEnd := start.Add(r.cfg.DrainInterval), start.Add(r.cfg.Window)
 	for {
@@ -116,6 +134,7 @@ func (r *run) sample(start time.Time) {
 		}
 		r.source.Settle(w)
 		next := r.closeWindow(w)
+		r.measureWindow(w, false)
 		windowEnd = windowEnd.Add(r.cfg.Window)
 		if !windowEnd.After(now) {
 			windowEnd = now.Add(r.cfg.Window) // we were held up for more than a window
@@ -134,6 +153,7 @@ func (r *run) finish(w *window.Window) {
 		r.set.Logger.Warn("Not everything was released.", zap.Error(err))
 	}
 	r.closeWindow(w)
+	r.measureWindow(w, true)
 	select {
 	case r.windows <- w:
 	case <-r.ctx.Done():

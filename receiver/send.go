@@ -26,10 +26,12 @@ var errBusy = errors.New("the pipeline is more than a window behind")
 func (r *run) send(w *window.Window) {
 	begin := time.Now()
 	var failed error
-	messages := r.builder.Build(w)
-	for i := range messages {
-		failed = errors.Join(failed, r.sendMessage(&messages[i]))
-		messages[i] = pdatabuild.Message{} // sent, not to be kept
+	if r.next != nil {
+		messages := r.builder.Build(w)
+		for i := range messages {
+			failed = errors.Join(failed, r.sendMessage(&messages[i]))
+			messages[i] = pdatabuild.Message{} // sent, not to be kept
+		}
 	}
 	for _, t := range w.Tallies() {
 		recordTally(r.ctx, r.telemetry, t)

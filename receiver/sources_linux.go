@@ -31,6 +31,7 @@ func newSources(h *hostSource) []source.Source {
 		DrainInterval:   cfg.DrainInterval,
 		PerThread:       cfg.PerThread,
 		MapEntries:      cfg.MapEntries,
+		ByDuration:      h.meter != nil,
 		FilterTargets:   h.targets.filter(),
 		KeepUnknown:     h.targets.judges(),
 		Tables:          h.unwinding.tables,

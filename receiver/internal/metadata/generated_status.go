@@ -14,5 +14,6 @@ var (
 )
 
 const (
+	MetricsStability  = component.StabilityLevelDevelopment
 	ProfilesStability = component.StabilityLevelAlpha
 )

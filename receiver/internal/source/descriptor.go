@@ -25,6 +25,9 @@ type Descriptor struct {
 	// Traced says that kernel stacks begin in the kernel's machinery of
 	// tracing, which is left out.
 	Traced bool
+	// Metrics are what the samples become in metrics; none if they say nothing
+	// there.
+	Metrics []Metric
 	// Frequency is how often each CPU is sampled, in hertz; 0 for kinds that
 	// count every event.
 	Frequency float64

@@ -23,6 +23,16 @@ func New(o bpf.AllocationOptions, opts bpf.Options) source.Source {
 			SampleTypes: []source.ValueType{
 				{Type: "allocations", Unit: "count"}, {Type: "allocated", Unit: "bytes"}, {Type: "requested", Unit: "bytes"},
 			},
+			Metrics: []source.Metric{
+				{
+					Name: "flametel.kernel.allocations", Unit: "{allocation}", Description: "Allocations of kernel memory.",
+					Value: 0, Keys: map[string]string{keyAllocator: ""},
+				},
+				{
+					Name: "flametel.kernel.allocated", Unit: "By", Description: "Kernel memory that was allocated.",
+					Value: 1, Keys: map[string]string{keyAllocator: ""},
+				},
+			},
 		},
 		Probe:    bpf.KernelAllocations(o),
 		Values:   values,

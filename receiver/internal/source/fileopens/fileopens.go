@@ -16,6 +16,12 @@ func New(o bpf.FileOpenOptions, opts bpf.Options) source.Source {
 		Descriptor: source.Descriptor{
 			Name:        "file_opens",
 			SampleTypes: []source.ValueType{{Type: "opens", Unit: "count"}, {Type: "open_time", Unit: "nanoseconds"}},
+			Metrics: []source.Metric{
+				{
+					Name: "flametel.file.open.duration", Unit: "s", Description: "Time that opening a file took.",
+					Seconds: true, Value: 0, Time: 1, Keys: map[string]string{event.KeyError: ""},
+				},
+			},
 		},
 		Probe:    bpf.FileOpens(o),
 		Values:   values,

@@ -18,6 +18,13 @@ func New(o bpf.FileReadOptions, opts bpf.Options) source.Source {
 			SampleTypes: []source.ValueType{
 				{Type: "reads", Unit: "count"}, {Type: "read_time", Unit: "nanoseconds"}, {Type: "read_bytes", Unit: "bytes"},
 			},
+			Metrics: []source.Metric{
+				{
+					Name: "flametel.file.read.duration", Unit: "s", Description: "Time that reading a regular file took.",
+					Seconds: true, Value: 0, Time: 1, Keys: map[string]string{event.KeyError: ""},
+				},
+				{Name: "flametel.file.read.io", Unit: "By", Description: "Bytes that were read from regular files.", Value: 2},
+			},
 		},
 		Probe:    bpf.FileReads(o),
 		Values:   values,

@@ -22,6 +22,16 @@ func New(o bpf.LockOptions, opts bpf.Options) source.Source {
 		Descriptor: source.Descriptor{
 			Name:        "lock_contention",
 			SampleTypes: []source.ValueType{{Type: "waits", Unit: "count"}, {Type: "wait_time", Unit: "nanoseconds"}},
+			Metrics: []source.Metric{
+				{
+					Name: "flametel.lock.wait.time", Unit: "ns", Description: "Time that threads waited for locks.",
+					Value: 1, Keys: map[string]string{keyLock: ""},
+				},
+				{
+					Name: "flametel.lock.waits", Unit: "{wait}", Description: "Waits for locks.",
+					Value: 0, Keys: map[string]string{keyLock: ""},
+				},
+			},
 		},
 		Probe:    bpf.LockContention(o),
 		Values:   values,

@@ -26,6 +26,12 @@ func New(o bpf.OffCPUOptions, opts bpf.Options) source.Source {
 		Descriptor: source.Descriptor{
 			Name:        "off_cpu",
 			SampleTypes: []source.ValueType{{Type: "off_cpu", Unit: "nanoseconds"}, {Type: "events", Unit: "count"}},
+			Metrics: []source.Metric{
+				{
+					Name: "flametel.off_cpu.duration", Unit: "s", Description: "Time that threads did not run, of waits that are over.",
+					Seconds: true, Value: 1, Time: 0, Keys: map[string]string{keyReason: ""},
+				},
+			},
 		},
 		Probe:    bpf.OffCPU(o),
 		Values:   values,

@@ -23,6 +23,12 @@ func New(o bpf.PageFaultOptions, opts bpf.Options) source.Source {
 		Descriptor: source.Descriptor{
 			Name:        "page_faults",
 			SampleTypes: []source.ValueType{{Type: "faults", Unit: "count"}},
+			Metrics: []source.Metric{
+				{
+					Name: "process.paging.faults", Unit: "{fault}", Description: "Page faults that the process has made.",
+					Value: 0, Keys: map[string]string{keyFault: "system.paging.fault.type"},
+				},
+			},
 		},
 		Probe:    bpf.PageFaults(o),
 		Values:   values,

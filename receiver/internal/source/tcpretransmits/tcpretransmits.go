@@ -29,6 +29,15 @@ func New(opts bpf.Options) source.Source {
 		Descriptor: source.Descriptor{
 			Name:        "tcp_retransmits",
 			SampleTypes: []source.ValueType{{Type: "retransmits", Unit: "count"}},
+			Metrics: []source.Metric{
+				{
+					Name: "flametel.tcp.retransmits", Unit: "{segment}", Description: "TCP segments that were sent again.",
+					Value: 0,
+					Keys: map[string]string{
+						keyWhat: "", keyType: "", keyLocalAddress: "", keyLocalPort: "", keyRemoteAddress: "", keyRemotePort: "",
+					},
+				},
+			},
 		},
 		Probe:    bpf.TCPRetransmits(),
 		Values:   values,
