@@ -175,7 +175,8 @@ func run(t testing.TB, change func(*receiver.Config)) *recorder {
 }
 
 // of returns the stacks of a process so far. Those of its first windows are
-// left out: until the tables of its files are loaded, stacks may be cut.
+// left out: until the tables of its files are loaded, stacks may be cut, and how
+// long that takes depends on how busy the host is.
 func (r *recorder) of(pid int) stacks {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -183,11 +184,25 @@ func (r *recorder) of(pid int) stacks {
 	if len(list) == 0 {
 		return nil
 	}
-	first := list[0].window
-	return slices.DeleteFunc(slices.Clone(list), func(s stack) bool { return s.window < first+warmWindows })
+	warm := list[0].window + warmWindows
+	cut := make(map[int]bool)
+	for _, s := range list {
+		cut[s.window] = cut[s.window] || !s.complete
+	}
+	for w := warm; w < warm+mostWarmWindows; w++ {
+		if was, seen := cut[w]; seen && !was {
+			warm = w
+			break
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(s stack) bool { return s.window < warm })
 }
 
-const warmWindows = 2
+const (
+	warmWindows = 2
+	// Without a window that has complete stacks only, all the others count.
+	mostWarmWindows = 6
+)
 
 // enough waits until each process has n samples.
 func (r *recorder) enough(n int64, pids ...int) {
