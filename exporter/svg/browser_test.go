@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
@@ -101,18 +102,43 @@ func eval[T any](b *tab, format string, args ...any) T {
 	return v
 }
 
-// waitFor waits until a JavaScript expression is true.
+// js runs JavaScript for what it does.
+func js(expression string) chromedp.Action[chromedp.Void] {
+	return chromedp.Evaluate[chromedp.Void](expression)
+}
+
+// waitFor waits until a JavaScript expression is true. It asks again and again, as
+// a promise in a page that is about to be replaced is never kept.
 func (b *tab) waitFor(format string, args ...any) {
 	b.t.Helper()
 	expr := fmt.Sprintf(format, args...)
-	b.run(chromedp.Poll[chromedp.Void](expr, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(5*time.Minute)))
+	deadline := time.Now().Add(patience)
+	for {
+		ctx, stop := context.WithTimeout(b.ctx, 10*time.Second)
+		ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](expr))
+		stop()
+		if err == nil && ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			require.NoError(b.t, err)
+			require.Fail(b.t, "it never came true", expr)
+		}
+		time.Sleep(30 * time.Millisecond)
+	}
 }
+
+// patience is how long to wait for what does come unless something is broken.
+const patience = 2 * time.Minute
+
+// ready is true once the interactive layer is there.
+const ready = `document.querySelector('[role=tree]') !== null`
 
 // open loads a file and waits for the interactive layer.
 func (b *tab) open(path string) {
 	b.t.Helper()
 	b.run(chromedp.Navigate("file://" + path))
-	b.waitFor(`document.querySelector('[role=button]') !== null`)
+	b.waitFor(ready)
 }
 
 // center returns the middle of a drawn frame, found by its label.
@@ -129,6 +155,18 @@ func (b *tab) center(label string) (x, y float64) {
 	return at[0], at[1]
 }
 
+func (b *tab) hover(label string) {
+	b.t.Helper()
+	x, y := b.center(label)
+	b.run(chromedp.MouseEvent("mouseMoved", x, y))
+}
+
+// tip returns the lines of the tooltip.
+func (b *tab) tip() string {
+	b.t.Helper()
+	return eval[string](b, `Array.from(document.querySelectorAll('[data-ft=tip] text')).map(t => t.textContent).join('\n')`)
+}
+
 func (b *tab) click(label string) {
 	b.t.Helper()
 	x, y := b.center(label)
@@ -139,8 +177,8 @@ func (b *tab) click(label string) {
 func (b *tab) clickControl(text string) {
 	b.t.Helper()
 	at := eval[[]float64](b, `(() => {
-		const e = Array.from(document.querySelectorAll('[role=button] text, tspan')).find(t => t.textContent === %q);
-		e.scrollIntoView({ block: 'center' });
+		const e = Array.from(document.querySelectorAll('button, tspan')).find(t => t.textContent === %q);
+		e.scrollIntoView({ block: 'nearest' });
 		const r = e.getBoundingClientRect();
 		return [r.x + r.width / 2, r.y + r.height / 2];
 	})()`, text)
@@ -150,6 +188,18 @@ func (b *tab) clickControl(text string) {
 func (b *tab) key(keys string) {
 	b.t.Helper()
 	b.run(chromedp.KeyEvent(keys))
+}
+
+// media makes the page believe in a medium and in preferences of the reader, given
+// as names and values.
+func (b *tab) media(medium string, features ...string) {
+	b.t.Helper()
+	p := emulation.SetEmulatedMediaParams{Media: medium}
+	for i := 0; i < len(features); i += 2 {
+		p.Features = append(p.Features, &emulation.MediaFeature{Name: features[i], Value: features[i+1]})
+	}
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, p)
+	require.NoError(b.t, err)
 }
 
 // labels returns the labels of all drawn frames.
@@ -173,10 +223,6 @@ func (b *tab) searchFor(expression string) string {
 // are set at once, as an input method does; typing is a case of its own.
 func (b *tab) searchAll(expressions []string) []string {
 	b.t.Helper()
-	if !eval[bool](b, `document.querySelector('input') !== null`) {
-		b.key("/")
-		b.waitFor(`document.querySelector('input') !== null`)
-	}
 	list, err := json.Marshal(expressions)
 	require.NoError(b.t, err)
 	results, err := chromedp.Run(b.ctx, chromedp.Evaluate[[]string](`(async () => {

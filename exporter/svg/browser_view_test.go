@@ -3,23 +3,19 @@
 package svg_test
 
 import (
-	"bytes"
 	"fmt"
-	"image"
-	"image/png"
-	"math/rand/v2"
-	"regexp"
+	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/exporter/callgraph"
-	"github.com/flametel/flametel/exporter/folded"
 	"github.com/flametel/flametel/exporter/internal/stackgen"
 	"github.com/flametel/flametel/exporter/svg"
 )
@@ -33,28 +29,36 @@ postgres;main;query;JIT::plan_[j] 40
 postgres;[libc.so.6]+0x10 10
 `
 
+// TestInBrowser runs all cases in one browser. Each is a function of its own
+// below or in another file.
 func TestInBrowser(t *testing.T) {
 	b := startBrowser(t)
-	for name, run := range map[string]func(*testing.T, *browser){
-		"zoom and reset":                 testZoom,
-		"bars of narrow frames":          testBars,
-		"search equals brute force":      testSearch,
-		"search is exact under zoom":     testSearchZoomed,
-		"search box by keyboard":         testKeyboard,
-		"bad expression":                 testBadExpression,
-		"tooltip":                        testTooltip,
-		"without script":                 testWithoutScript,
-		"strict content security policy": testPolicy,
-		"in an image element":            testImage,
-		"two copies in a page":           testTwoCopies,
-		"hostile names run nothing":      testHostile,
-		"deep stack":                     testDeep,
-		"elements are bounded":           testElements,
-		"icicle":                         testIcicle,
-		"no samples":                     testEmpty,
-		"numbers beyond 2^53":            testRough,
+	for _, cases := range []map[string]func(*testing.T, *browser){
+		viewCases(), searchCases(), modeCases(), panelCases(), stateCases(), accessCases(), embeddingCases(), comparisonCases(),
 	} {
-		t.Run(name, func(t *testing.T) { run(t, b) })
+		for name, run := range cases {
+			t.Run(name, func(t *testing.T) { run(t, b) })
+		}
+	}
+}
+
+func viewCases() map[string]func(*testing.T, *browser) {
+	return map[string]func(*testing.T, *browser){
+		"zoom and reset":         testZoom,
+		"bars of narrow frames":  testBars,
+		"tooltip":                testTooltip,
+		"deep stack":             testDeep,
+		"elements are bounded":   testElements,
+		"icicle":                 testIcicle,
+		"no samples":             testEmpty,
+		"numbers beyond 2^53":    testRough,
+		"labels as without it":   testLabels,
+		"wheel zooms and pans":   testWheel,
+		"drag pans":              testDrag,
+		"resize":                 testResize,
+		"a narrow tower":         testTower,
+		"few or merged":          testMerged,
+		"marks of special names": testMarks,
 	}
 }
 
@@ -67,15 +71,15 @@ func testZoom(t *testing.T, b *browser) {
 	tb := b.tab(t)
 	tb.open(fileOf(t, smallGraph, svg.Options{}))
 	before := tb.labels()
-	hidden := `Array.from(document.querySelectorAll('[role=button]')).find(g => g.textContent === 'Reset zoom').getAttribute('visibility')`
-	assert.Equal(t, "hidden", eval[string](tb, "%s", hidden))
+	hidden := `Array.from(document.querySelectorAll('button')).find(g => g.textContent === 'Reset zoom').hidden`
+	assert.True(t, eval[bool](tb, "%s", hidden))
 
 	tb.click("serve")
 	after := tb.labels()
 	assert.ElementsMatch(t, []string{"all", "nginx", "main", "serve", "read", "parse"}, after,
 		"callers stay, what is beside them goes")
 	assert.Contains(t, tb.text("hint"), "700 samples (70.00% of all)")
-	assert.Equal(t, "visible", eval[string](tb, "%s", hidden))
+	assert.False(t, eval[bool](tb, "%s", hidden))
 	width := eval[float64](tb, `(() => {
 		const text = Array.from(document.querySelectorAll('[data-ft=frames] text')).find(t => t.textContent === 'serve');
 		return +text.previousElementSibling.getAttribute('width');
@@ -104,116 +108,10 @@ func testBars(t *testing.T, b *browser) {
 	tb.open(fileOf(t, text.String(), svg.Options{}))
 	assert.Contains(t, tb.text("foot"), "600 frames narrower than 1 px (2.91%")
 	assert.NotContains(t, tb.labels(), "rare000")
-	x := eval[[]float64](tb, `(() => {
-		const bars = Array.from(document.querySelectorAll('[data-ft=frames] rect[fill="#F1F3F5"]'));
-		bars[0].scrollIntoView({ block: 'center' });
-		const r = bars[0].getBoundingClientRect();
-		return [bars.length, r.x + r.width / 2, r.y + r.height / 2];
-	})()`)
-	require.InDelta(t, 1, x[0], 0, "one bar for all narrow siblings")
-	tb.run(chromedp.MouseClickXY(x[1], x[2]))
+	require.Equal(t, 1, eval[int](tb, `document.querySelectorAll('[data-ft=frames] rect[fill="#F1F3F5"]').length`), "one bar for all narrow siblings")
+	require.True(t, tb.clickBar())
 	n := eval[int](tb, `document.querySelectorAll('[data-ft=frames] rect').length`)
 	assert.Equal(t, 3+2*300, n, "the bar opens into its frames")
-}
-
-// bruteForce is the share of stacks with a match, from folded text.
-func bruteForce(t *testing.T, text string, re *regexp.Regexp, below string) (matched, total int64) {
-	t.Helper()
-	for line := range strings.Lines(text) {
-		stack, count, _ := cutLast(strings.TrimSpace(line))
-		n, err := strconv.ParseInt(count, 10, 64)
-		require.NoError(t, err)
-		if below != "" && !strings.HasPrefix(stack+";", below) {
-			continue
-		}
-		total += n
-		for name := range strings.SplitSeq(stack, ";") {
-			if re.MatchString(name) {
-				matched += n
-				break
-			}
-		}
-	}
-	return matched, total
-}
-
-func cutLast(line string) (stack, count string, ok bool) {
-	i := strings.LastIndexByte(line, ' ')
-	return line[:i], line[i+1:], true
-}
-
-// expressions returns regular expressions made of parts of real names.
-func expressions(g *callgraph.Graph, n int) []string {
-	r := rand.New(rand.NewPCG(1, 2))
-	out := []string{"^$", ".", "nginx|java", "^std::", "[0-9a-f]+$", "no such name"}
-	for len(out) < n {
-		name := g.Frames[r.IntN(len(g.Frames))].Name
-		from := r.IntN(len(name))
-		part := regexp.QuoteMeta(name[from:min(len(name), from+1+r.IntN(6))])
-		out = append(out, []string{part, "^" + part, part + "$", part + ".*e", part + "|wake"}[r.IntN(5)])
-	}
-	return out
-}
-
-func testSearch(t *testing.T, b *browser) {
-	for n, cases := range map[int]int{1_000: 50, 10_000: 10} {
-		g := stackgen.New(n, 5).Graph()
-		var text bytes.Buffer
-		require.NoError(t, folded.Write(&text, g, folded.Options{NoAnnotations: true}))
-		tb := b.tab(t)
-		tb.run(chromedp.EmulateViewport(640, 200)) // little to paint
-		tb.open(tempFile(t, "p.svg", render(t, g, svg.Options{})))
-		list := expressions(g, cases)
-		for i, result := range tb.searchAll(list) {
-			e := list[i]
-			matched, total := bruteForce(t, text.String(), regexp.MustCompile(e), "")
-			want := fmt.Sprintf("Matched: %.2f%% (%s samples", 100*float64(matched)/float64(total), commas(matched))
-			if matched == 1 {
-				want = strings.TrimSuffix(want, "s")
-			}
-			assert.Contains(t, result, want, "%d stacks, expression %q", n, e)
-		}
-	}
-}
-
-func testSearchZoomed(t *testing.T, b *browser) {
-	tb := b.tab(t)
-	tb.open(fileOf(t, smallGraph, svg.Options{}))
-	tb.click("serve")
-	assert.Contains(t, tb.searchFor("parse|query"), "Matched: 49.00% (490 samples, 2 functions) · here 42.86%")
-	assert.Contains(t, tb.searchFor("main"), "Matched: 99.00% (990 samples, 1 function) · here 100.00%",
-		"a caller that matches counts, and nested matches count once")
-}
-
-func testKeyboard(t *testing.T, b *browser) {
-	tb := b.tab(t)
-	tb.open(fileOf(t, smallGraph, svg.Options{}))
-	tb.key("/")
-	tb.key("read|")
-	tb.key("sort")
-	tb.waitFor(`document.querySelector('[data-ft=matched]').textContent.startsWith('Matched: 55.00%%')`)
-	marked := eval[[]string](tb, `Array.from(document.querySelectorAll('[data-ft=frames] rect[fill="#FFDE3B"]')).map(r => r.nextElementSibling.textContent)`)
-	assert.ElementsMatch(t, []string{"read", "sort"}, marked)
-	tb.key("\x1b")
-	assert.Empty(t, tb.text("matched"))
-	assert.False(t, eval[bool](tb, `document.querySelector('input') !== null`))
-	assert.Zero(t, eval[int](tb, `document.querySelectorAll('[data-ft=frames] rect[fill="#FFDE3B"]').length`))
-	tb.clickControl("Search ( / )")
-	assert.True(t, eval[bool](tb, `document.activeElement.localName === 'input'`))
-}
-
-func testBadExpression(t *testing.T, b *browser) {
-	tb := b.tab(t)
-	tb.open(fileOf(t, "app;operator[](int) 3\napp;a*b 1\napp;(x 4\n", svg.Options{}))
-	for e, share := range map[string]string{
-		"(": "87.50%", "*": "12.50%", "operator[": "37.50%", "](int": "37.50%", "a{2,1}": "0.00%", `\`: "0.00%",
-	} {
-		result := tb.searchFor(e)
-		assert.Contains(t, result, "Matched: "+share, "%q", e)
-		assert.Regexp(t, `^Not a regular expression \(.+\): searched as plain text\.$`, tb.text("problem"), "%q", e)
-	}
-	assert.Contains(t, tb.searchFor("operator"), "Matched: 37.50%", "the next good one works")
-	assert.Empty(t, tb.text("problem"))
 }
 
 func testTooltip(t *testing.T, b *browser) {
@@ -222,147 +120,27 @@ func testTooltip(t *testing.T, b *browser) {
 		{Name: "app", Kind: callgraph.Process},
 		{Name: "foo<(bar)1>(int)", Kind: callgraph.User, Inlined: true, Module: "/usr/bin/app", File: "/src/foo.cc", StartLine: 12},
 	}, []callgraph.Frame{{Name: "app", Kind: callgraph.Process}})
+	g.PeriodType, g.Period = callgraph.ValueType{Type: "cpu", Unit: "nanoseconds"}, 2e9
 	tb.open(tempFile(t, "p.svg", render(t, g, svg.Options{})))
 	x, y := tb.center("foo<(bar)1>(int)")
 	tb.run(chromedp.MouseEvent("mouseMoved", x, y))
-	tip := `Array.from(document.querySelectorAll('svg > g[pointer-events=none] text')).map(t => t.textContent)`
-	assert.Equal(t, []string{
-		"foo<(bar)1>(int)", "user, inlined · /usr/bin/app", "/src/foo.cc:12", "1 sample (33.33%), self 1 sample (33.33%)",
-	}, eval[[]string](tb, "%s", tip))
+	assert.Equal(t, strings.Join([]string{
+		"foo<(bar)1>(int)", "U user, inlined · /usr/bin/app", "/src/foo.cc:12",
+		"1 sample (33.33%) of all, self 1 sample (33.33%)", "≈ 2.00 s of CPU time", "33.33% of its caller",
+		"Everywhere: 1 sample (33.33%), self 1 sample (33.33%), at 1 place",
+	}, "\n"), tb.tip())
 	tb.run(chromedp.MouseEvent("mouseMoved", 5, 5))
-	assert.Empty(t, eval[[]string](tb, "%s", tip))
-}
+	assert.Empty(t, tb.tip())
+	tb.click("app")
+	tb.hover("foo<(bar)1>(int)")
+	assert.Contains(t, tb.tip(), "33.33% of its caller")
 
-// shot returns the pixels of a page from a height downwards.
-func (b *tab) shot(url string, scripts bool) image.Image {
-	b.t.Helper()
-	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !scripts})
-	require.NoError(b.t, err)
-	b.run(chromedp.Navigate(url))
-	if scripts {
-		b.waitFor(`document.querySelector('[role=button]') !== null`)
-	}
-	return b.pixels()
-}
-
-func (b *tab) pixels() image.Image {
-	b.t.Helper()
-	data, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-	require.NoError(b.t, err)
-	img, err := png.Decode(bytes.NewReader(data))
-	require.NoError(b.t, err)
-	return img
-}
-
-// differing is the share of pixels that differ below a height.
-func differing(a, b image.Image, top int) float64 {
-	n, differ := 0, 0
-	for y := top; y < a.Bounds().Max.Y; y++ {
-		for x := range a.Bounds().Max.X {
-			n++
-			if a.At(x, y) != b.At(x, y) {
-				differ++
-			}
-		}
-	}
-	return float64(differ) / float64(n)
-}
-
-const framesTop = 140 // below all controls
-
-func testWithoutScript(t *testing.T, b *browser) {
-	tb := b.tab(t)
-	url := "file://" + fileOf(t, smallGraph, svg.Options{})
-	with, without := tb.shot(url, true), tb.shot(url, false)
-	assert.Less(t, differing(with, without, framesTop), 0.005, "both layers look the same")
-	body := render(t, parse(t, smallGraph), svg.Options{})
-	assert.NotContains(t, strings.Split(body, "<script>")[0], "Reset", "no control without script")
-	assert.NotContains(t, strings.Split(body, "<script>")[0], "Search")
-}
-
-func testPolicy(t *testing.T, b *browser) {
-	body := render(t, parse(t, smallGraph), svg.Options{})
-	for _, policy := range []string{"default-src 'none'", "sandbox", "default-src 'self'; style-src 'none'"} {
-		tb := b.tab(t)
-		plain := tb.shot(serve(t, "", "image/svg+xml", body), false)
-		strict := b.tab(t)
-		got := strict.shotAsIs(serve(t, policy, "image/svg+xml", body))
-		assert.Zero(t, differing(plain, got, 0), policy)
-	}
-}
-
-// shotAsIs loads a page on which scripts do not run anyway.
-func (b *tab) shotAsIs(url string) image.Image {
-	b.t.Helper()
-	b.run(chromedp.Navigate(url))
-	return b.pixels()
-}
-
-func testImage(t *testing.T, b *browser) {
-	body := render(t, parse(t, smallGraph), svg.Options{})
-	src := serve(t, "", "image/svg+xml", body)
-	page := serve(t, "", "text/html", `<!DOCTYPE html><body style="margin:0"><img style="display:block" src="`+src+`">`)
-	got := b.tab(t).shotAsIs(page)
-	want := b.tab(t).shot(src, false)
-	assert.Less(t, differing(want, got, 0), 0.005)
-}
-
-func testTwoCopies(t *testing.T, b *browser) {
-	one := inline(render(t, parse(t, smallGraph), svg.Options{Title: "one"}))
-	two := inline(render(t, parse(t, smallGraph), svg.Options{Title: "two"}))
-	tb := b.tab(t)
-	tb.run(chromedp.Navigate(serve(t, "", "text/html", "<!DOCTYPE html><meta charset=utf-8><body>"+one+two)))
-	tb.waitFor(`document.querySelectorAll('svg').length === 2 && document.querySelectorAll('[role=button]').length === 4`)
-	before := eval[string](tb, `document.querySelectorAll('svg')[1].querySelector('[data-ft=frames]').innerHTML`)
-	tb.key("/")
-	assert.False(t, eval[bool](tb, `document.querySelector('input') !== null`), "a page keeps its keys")
-	tb.click("serve") // in the first copy, which then has the focus
-	tb.key("/")
-	tb.key("parse")
-	tb.waitFor(`document.querySelectorAll('[data-ft=matched]')[0].textContent.startsWith('Matched: 30.00%%')`)
-	assert.Empty(t, eval[string](tb, `document.querySelectorAll('[data-ft=matched]')[1].textContent`))
-	assert.Equal(t, before, eval[string](tb, `document.querySelectorAll('svg')[1].querySelector('[data-ft=frames]').innerHTML`))
-	assert.Zero(t, eval[int](tb, `document.querySelectorAll('[id]').length`))
-	assert.Zero(t, eval[int](tb, `document.querySelectorAll('style').length`))
-	assert.NotRegexp(t, `\bwindow\.\w`, strings.Split(one, "<script>")[1], "nothing global")
-}
-
-func testHostile(t *testing.T, b *browser) {
-	names := []string{
-		`</script><script>window.pwned=1</script>`, `]]><script>window.pwned=1</script>`,
-		`"><img src=x onerror="window.pwned=1">`, `' onclick='window.pwned=1`, `</title><script>window.pwned=1</script>`,
-		`</metadata><script>window.pwned=1</script>`, `--><script>window.pwned=1</script>`, `javascript:window.pwned=1`,
-		"&lt;script&gt;window.pwned=1&lt;/script&gt;", `</svg><script>window.pwned=1</script>`, "\x1b[31m\x00\u202eabc",
-	}
-	var stacks [][]callgraph.Frame
-	for _, name := range names {
-		stacks = append(stacks, []callgraph.Frame{{Name: name, Kind: callgraph.Process}, {Name: name, Kind: callgraph.User, Module: name, File: name}})
-	}
-	g := graphOf(stacks...)
-	g.SampleType.Type, g.Meta.Hosts = names[0], []string{names[1]}
-	file := render(t, g, svg.Options{Title: names[0]})
-	use := func(tb *tab) {
-		for _, label := range tb.labels() {
-			x, y := tb.center(label)
-			tb.run(chromedp.MouseEvent("mouseMoved", x, y), chromedp.MouseClickXY(x, y))
-			if !strings.HasPrefix(label, "all") {
-				tb.clickControl("all")
-			}
-		}
-		tb.searchFor("script")
-		assert.Contains(t, tb.text("matched"), "Matched: ")
-		assert.True(t, eval[bool](tb, `window.pwned === undefined`))
-		assert.Equal(t, 1, eval[int](tb, `document.querySelectorAll('script').length`))
-		assert.Zero(t, eval[int](tb, `document.querySelectorAll('img').length`))
-	}
-	tb := b.tab(t)
-	tb.open(tempFile(t, "p.svg", file))
-	use(tb)
-	tb = b.tab(t)
-	tb.run(chromedp.Navigate(serve(t, "", "text/html", "<!DOCTYPE html><meta charset=utf-8><body>"+inline(file))))
-	tb.waitFor(`document.querySelector('[role=button]') !== null`)
-	tb.click("all")
-	use(tb)
+	tb.open(fileOf(t, "a;f;f;g 3\na;g 5\na;f 2\n", svg.Options{}))
+	tb.click("f")
+	tb.hover("g")
+	assert.Contains(t, tb.tip(), "60.00% of the zoomed frame\n100.00% of its caller\nEverywhere: 8 samples (80.00%), self 8 samples (80.00%), at 2 places")
+	tb.hover("f")
+	assert.Contains(t, tb.tip(), "Everywhere: 5 samples (50.00%), self 2 samples (20.00%), at 2 places", "recursion counts once")
 }
 
 func testDeep(t *testing.T, b *browser) {
@@ -421,11 +199,150 @@ func testEmpty(t *testing.T, b *browser) {
 			return Math.abs(box.left + box.right - innerWidth) < 4;
 		})()`)
 	}
-	assert.Zero(t, eval[int](tb, `document.querySelectorAll('[role=button]').length`))
+	assert.Zero(t, eval[int](tb, `document.querySelectorAll('button').length`))
 }
 
 func testRough(t *testing.T, b *browser) {
 	tb := b.tab(t)
 	tb.open(fileOf(t, "app;a 9007199254740993\napp;b 9007199254740993\n", svg.Options{}))
 	assert.Contains(t, tb.searchFor("a$"), "50.00% (≈ ")
+	assert.Contains(t, tb.text("head"), "Counts exceed 2^53")
+}
+
+// testLabels compares how both layers cut names.
+func testLabels(t *testing.T, b *browser) {
+	graphs := []*callgraph.Graph{stackgen.New(2000, 8).Graph()}
+	names := append(hostileNames(), "ns::Class<int>::method(int)", "example.com/a/b.(*T).M", "JS:*f /a/b.js:1:2", "f.isra.0", "a::{{closure}}")
+	for part := range slices.Chunk(names, 60) {
+		var stacks [][]callgraph.Frame
+		for _, name := range part {
+			stacks = append(stacks, []callgraph.Frame{{Name: name, Kind: callgraph.User}, {Name: "f(int)", Kind: callgraph.User}})
+		}
+		graphs = append(graphs, graphOf(stacks...))
+	}
+	for _, g := range graphs {
+		tb := b.tab(t)
+		file := render(t, g, svg.Options{})
+		_ = tb.shot(file, true)
+		got := tb.labels()
+		_ = tb.shot(file, false)
+		want := tb.labels()
+		require.Greater(t, len(want), 20)
+		sort.Strings(want)
+		sort.Strings(got)
+		assert.Equal(t, want, got)
+	}
+}
+
+func testWheel(t *testing.T, b *browser) {
+	tb := b.tab(t)
+	tb.open(fileOf(t, smallGraph, svg.Options{}))
+	wide := tb.boxOf("query")[2]
+	x, y := tb.center("query")
+	wheel := func(dx, dy float64, modifiers int64) {
+		_, err := chromedp.Call(tb.ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{
+			Type: "mouseWheel", X: x, Y: y, DeltaX: dx + 0.001, DeltaY: dy + 0.001, Modifiers: modifiers, // zero is left out
+		})
+		require.NoError(t, err)
+	}
+	wheel(0, -200, 2)
+	// Zoomed where the pointer is. A wheel may come as several events.
+	tb.waitFor(`+Array.from(document.querySelectorAll('[data-ft=frames] text')).find(t => t.textContent === 'query').previousElementSibling.getAttribute('width') > %f`, wide*1.3)
+	left := tb.boxOf("query")[0]
+	wheel(150, 0, 0)
+	tb.waitFor(`(() => {
+		const text = Array.from(document.querySelectorAll('[data-ft=frames] text')).find(t => t.textContent === 'query');
+		return text && +text.previousElementSibling.getAttribute('x') < %f;
+	})()`, left-20)
+	tb.key("\x1b")
+	assert.InDelta(t, wide, tb.boxOf("query")[2], 0.01)
+}
+
+func testDrag(t *testing.T, b *browser) {
+	tb := b.tab(t)
+	tb.open(fileOf(t, smallGraph, svg.Options{}))
+	tb.click("serve")
+	x, y := tb.center("read")
+	tb.run(chromedp.MouseEvent("mousePressed", x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
+	for i := range 10 {
+		tb.run(chromedp.MouseEvent("mouseMoved", x-float64(i*20), y, chromedp.ButtonLeft))
+	}
+	tb.waitFor(`Array.from(document.querySelectorAll('[data-ft=frames] text')).some(t => t.textContent === 'postgres')`)
+	tb.run(chromedp.MouseEvent("mouseReleased", x-180, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
+	assert.Contains(t, tb.labels(), "postgres", "a drag is no click")
+}
+
+func testResize(t *testing.T, b *browser) {
+	tb := b.tab(t)
+	tb.open(fileOf(t, smallGraph, svg.Options{}))
+	for _, width := range []int64{640, 1200, 2400} {
+		tb.run(chromedp.EmulateViewport(width, 900))
+		tb.waitFor(`Math.abs(document.documentElement.viewBox.baseVal.width - %d) < 30`, width)
+		all := tb.boxOf("all")
+		assert.InDelta(t, float64(width)-32, all[2], 30, "the whole width")
+		overflow := `Array.from(document.querySelectorAll('[data-ft=frames] text')).filter(t => {
+			const r = t.previousElementSibling.getBoundingClientRect(), b = t.getBoundingClientRect();
+			return b.right > r.right + 1;
+		}).map(t => t.textContent)`
+		assert.Empty(t, eval[[]string](tb, "%s", overflow), "labels stay within their frames")
+	}
+}
+
+// testTower zooms into a tower too narrow to be drawn, step by step.
+func testTower(t *testing.T, b *browser) {
+	g := stackgen.New(50_000, 2).Graph()
+	tb := b.tab(t)
+	tb.open(tempFile(t, "p.svg", render(t, g, svg.Options{Layout: svg.Icicle})))
+	assert.NotEmpty(t, tb.text("foot"))
+	for range 30 {
+		if tb.text("foot") == "" || !tb.clickBar() {
+			return
+		}
+	}
+	t.Fatal("after 30 bars there are still some")
+}
+
+func testMerged(t *testing.T, b *browser) {
+	g := stackgen.New(20_000, 9).Graph()
+	tb := b.tab(t)
+	tb.open(tempFile(t, "p.svg", render(t, g, svg.Options{MaxBytes: 300_000})))
+	assert.Contains(t, tb.text("head"), "frames of the smallest subtrees")
+	assert.Regexp(t, `^Matched: \d`, tb.searchFor(`small frames\)$`), "what is merged adds up and can be found")
+	assert.Contains(t, tb.searchFor("."), "Matched: 100.00%")
+}
+
+func testMarks(t *testing.T, b *browser) {
+	g := graphOf(
+		[]callgraph.Frame{{Name: callgraph.NameTruncated}, {Name: "f", Kind: callgraph.User}, {Name: "g", Kind: callgraph.User, Inlined: true}},
+		[]callgraph.Frame{{Name: "k", Kind: callgraph.Kernel}}, []callgraph.Frame{{Name: "j", Kind: callgraph.JIT}},
+	)
+	tb := b.tab(t)
+	paths := `Array.from(document.querySelectorAll('[data-ft=frames] path')).map(p => p.getAttribute('stroke') + p.getAttribute('stroke-dasharray') + p.getAttribute('d'))`
+	file := render(t, g, svg.Options{})
+	_ = tb.shot(file, true)
+	assert.Len(t, eval[[]string](tb, "%s", paths), 5, "kernel, JIT, unknown, inlined, cut off")
+	_ = tb.shot(file, false)
+	assert.Len(t, eval[[]string](tb, "%s", paths), 5)
+	for _, words := range []string{"K kernel", "J JIT", "? unknown", "dotted below: inlined", "striped: stack cut off"} {
+		assert.Contains(t, tb.text("legend"), words)
+	}
+}
+
+// clickBar clicks a bar of narrow frames, which then has to open.
+func (b *tab) clickBar() bool {
+	b.t.Helper()
+	at := eval[[]float64](b, `(() => {
+		const bar = Array.from(document.querySelectorAll('[data-ft=frames] rect[fill="#F1F3F5"]')).pop();
+		if (!bar) return [];
+		bar.scrollIntoView({ block: 'center' });
+		const r = bar.getBoundingClientRect();
+		return [r.x + r.width / 2, r.y + r.height / 2];
+	})()`)
+	if len(at) == 0 {
+		return false
+	}
+	before := b.text("hint")
+	b.run(chromedp.MouseClickXY(at[0], at[1]))
+	require.NotEqual(b.t, before, b.text("hint"), "a bar opens")
+	return true
 }

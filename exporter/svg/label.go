@@ -1,6 +1,9 @@
 package svg
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+)
 
 // notAName matches what cannot begin a part of a name that says anything by
 // itself: numbers, closures in braces, suffixes that compilers add.
@@ -26,16 +29,24 @@ func fit(name string, pixels float64) string {
 	if columns(body) < room {
 		return string(body) + "…"
 	}
-	for _, s := range starts {
-		if columns(body[s:]) < room {
-			return "…" + string(body[s:])
+	// From the end, as hostile names may have very many parts.
+	last := starts[len(starts)-1]
+	tail, used, at := 0, 0, len(body)
+	for _, s := range slices.Backward(starts) {
+		if used += columns(body[s:at]); used >= room {
+			break
 		}
+		tail, at = s, s
 	}
-	last := body[starts[len(starts)-1]:]
-	for columns(last) >= room {
-		last = last[:len(last)-1]
+	if tail > 0 {
+		return "…" + string(body[tail:])
 	}
-	return string(last) + "…"
+	end, used = last, 0
+	for used+columnsOf(body[end]) < room {
+		used += columnsOf(body[end])
+		end++
+	}
+	return string(body[last:end]) + "…"
 }
 
 // partsOf returns where the parts of a qualified name begin, the first at 0, and

@@ -31,7 +31,8 @@ R [data-ft=ui] *{--page:#1d232a;--ink:#e6edf3;--line:#46515d;--soft:#2a323b;--li
 // lightRules are for what the script adds, which is HTML, and for printers and
 // for readers who choose their own colours. Nothing that is drawn without the
 // script depends on them.
-const lightRules = `R [data-ft=ui] *{--page:#fff;--ink:#1b1f24;--line:#8a94a0;--soft:#eef1f4;--link:#0b57a4;box-sizing:border-box}
+const lightRules = `R:not(:root){overflow:visible}
+R [data-ft=ui] *{--page:#fff;--ink:#1b1f24;--line:#8a94a0;--soft:#eef1f4;--link:#0b57a4;box-sizing:border-box}
 R [data-ft=ui]{overflow:visible}
 R .ft{font:13px system-ui,sans-serif;color:var(--ink)}
 R .ft button,R .ft input{font:inherit;height:26px;color:var(--ink);background:var(--page);border:1px solid var(--line);border-radius:5px;padding:0 8px;vertical-align:top}

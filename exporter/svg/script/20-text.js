@@ -51,11 +51,15 @@
     }
     if (args) chars.length = args;
     if (columns(chars) < room) return chars.join('') + '…';
-    for (const s of starts.slice().reverse()) {
-      if (columns(chars.slice(s)) < room) return '…' + chars.slice(s).join('');
+    let tail = 0, used = 0, end = chars.length;
+    for (const s of starts) {
+      used += columns(chars.slice(s, end));
+      if (used >= room) break;
+      tail = end = s;
     }
-    chars = chars.slice(starts[0]);
-    while (columns(chars) >= room) chars.pop();
-    return chars.join('') + '…';
+    if (tail) return '…' + chars.slice(tail).join('');
+    end = starts[0];
+    for (used = 0; (used += columns([chars[end]])) < room;) end++;
+    return chars.slice(starts[0], end).join('') + '…';
   }
 

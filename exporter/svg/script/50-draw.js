@@ -1,3 +1,16 @@
+  const layer = part('frames'), hint = part('hint'), foot = part('foot');
+  // windowWidth is how wide the picture can be where it is not part of a page.
+  const windowWidth = () => max(640, root.clientWidth && document.documentElement.clientWidth || innerWidth);
+  if (!layer) {
+    // No samples: as wide as the window, as the text stands in the middle.
+    const center = () => set(root, { width: windowWidth(), viewBox: `0 0 ${windowWidth()} ${root.viewBox.baseVal.height}` });
+    if (standalone) {
+      addEventListener('resize', center);
+      center();
+    }
+    return;
+  }
+
   // ---- Colours -----------------------------------------------------------
 
   const schemes = compared ? Object.keys(compared.schemes) : [];
@@ -65,7 +78,6 @@
 
   // ---- Drawing -----------------------------------------------------------
 
-  const layer = part('frames'), hint = part('hint'), foot = part('foot');
   let width_ = root.viewBox.baseVal.width; // of the whole picture
   let rows = 0;                            // in one view never fewer than once needed
   let boxes = [];
@@ -92,6 +104,7 @@
         continue;
       }
       if (row >= 0) add(t, row, t.at, t.at + t.w);
+      const shown = [];
       let bar = [];
       const flush = () => {
         const [a, z] = [bar[0], last(bar)];
@@ -106,10 +119,11 @@
           out.weight += value(kid);
         } else {
           flush();
-          todo.push(kid);
+          shown.unshift(kid);
         }
       }
       flush();
+      todo.push(...shown);
     }
     return out;
   }
@@ -124,11 +138,11 @@
     const two = plans.length > 1, upper = two && flame ? 0 : 1;
     resize(two ? plans[0].rows + plans[1].rows - 1 : max(rows, plans[0].rows), flame && !two);
     // The row of the root, and whether the others stand above it.
-    const base = two ? plans[1 - upper].rows - 1 : flame ? rows - 1 : 0;
+    const base = two ? plans[upper].rows - 1 : flame ? rows - 1 : 0;
     const content = document.createDocumentFragment(), paths = {}, hadFocus = layer.contains(document.activeElement);
     boxes = [];
     plans.forEach((p, i) => {
-      const up = two ? i !== upper : flame;
+      const up = two ? i === upper : flame;
       for (const box of p.boxes) {
         if (two && i && box.t === p.pane.tree && !box.kids) continue; // stands there already
         box.y = geo.top + (base + (up ? -box.row : box.row)) * geo.rowStep;
@@ -169,9 +183,10 @@
   // resize sets the height to so many rows. In a flame layout the root stays
   // where it is on the screen when the picture grows upwards.
   function resize(n, flame) {
-    const grown = (n - rows) * geo.rowStep, height = geo.top + n * geo.rowStep + geo.bottom;
+    const grown = (n - rows) * geo.rowStep, end = geo.top + n * geo.rowStep;
+    const height = max(end + geo.bottom, standalone ? innerHeight : 0); // room for panels
     set(root, { viewBox: `0 0 ${width_} ${height}`, width: width_, height });
-    set(foot, { y: height - geo.bottom + 22 });
+    set(foot, { y: end + 22 });
     if (rows && grown > 0 && standalone && flame) scrollBy(0, grown);
     rows = n;
   }

@@ -115,7 +115,7 @@
       document.execCommand('copy');
       area.remove();
     }
-    say('Copied: ' + fit(text, 400));
+    say('Copied: ' + text.split('\n')[0].slice(-80));
   }
 
   // place puts what floats where the window is.

@@ -125,9 +125,6 @@
 
   // ---- Start -------------------------------------------------------------
 
-  // windowWidth is how wide the picture can be where it is not part of a page.
-  const windowWidth = () => max(640, root.clientWidth && document.documentElement.clientWidth || innerWidth);
-
   function fill() {
     if (standalone) width_ = windowWidth();
     place();
@@ -146,7 +143,6 @@
     startSearch(state.s);
   }
 
-  if (!(last(whole) > 0 || whole[0] > 0)) return;
   if (standalone) {
     width_ = windowWidth();
     addEventListener('resize', fill);
