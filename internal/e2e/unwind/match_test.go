@@ -29,7 +29,7 @@ func matchParts(parts, frames []string) (whole, beginning bool) {
 	case len(parts) == 0:
 		return len(frames) == 0, len(frames) == 0
 	case parts[0] == "...":
-		whole, beginning = matchParts(parts[1:], frames)
+		whole, _ = matchParts(parts[1:], frames)
 		for i := 0; i < len(frames) && !whole; i++ {
 			w, _ := matchParts(parts[1:], frames[i+1:])
 			whole = whole || w

@@ -150,15 +150,6 @@ func record(t testing.TB, frequency int, pids ...int) *recorder {
 	})
 }
 
-// recordNamed profiles programs of a name until the test ends.
-func recordNamed(t testing.TB, name string) *recorder {
-	t.Helper()
-	return run(t, func(c *receiver.Config) {
-		c.CPU.Frequency = 999
-		c.Targets.Executables = []string{name}
-	})
-}
-
 func run(t testing.TB, change func(*receiver.Config)) *recorder {
 	t.Helper()
 	f := receiver.NewFactory().(xreceiver.Factory)
