@@ -22,6 +22,8 @@ const (
 	keyKind     = "flametel.kind"
 	keyState    = "flametel.sample.state"
 	keyCause    = "flametel.sample.lost_cause"
+	// unitSeconds is the unit of times, which sources tell in nanoseconds.
+	unitSeconds = "s"
 )
 
 // Collect returns everything up to now, cumulative since each process was first
@@ -76,7 +78,11 @@ func (a *Aggregator) writeProcess(rm pmetric.ResourceMetrics, p *process, now ti
 			point := sum.DataPoints().AppendEmpty()
 			point.SetStartTimestamp(start)
 			point.SetTimestamp(end)
-			point.SetIntValue(s.sum)
+			if m.Unit == unitSeconds {
+				point.SetDoubleValue(float64(s.sum) / 1e9)
+			} else {
+				point.SetIntValue(s.sum)
+			}
 			s.writeLabels(point.Attributes())
 		}
 	}

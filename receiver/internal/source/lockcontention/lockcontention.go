@@ -24,7 +24,7 @@ func New(o bpf.LockOptions, opts bpf.Options) source.Source {
 			SampleTypes: []source.ValueType{{Type: "waits", Unit: "count"}, {Type: "wait_time", Unit: "nanoseconds"}},
 			Metrics: []source.Metric{
 				{
-					Name: "flametel.lock.wait.time", Unit: "ns", Description: "Time that threads waited for locks.",
+					Name: "flametel.lock.wait.time", Unit: "s", Description: "Time that threads waited for locks.",
 					Value: 1, Keys: map[string]string{keyLock: ""},
 				},
 				{
