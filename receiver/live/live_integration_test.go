@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,4 +84,29 @@ func TestRetransmitsOpenAndClose(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, lost)
 	require.NoError(t, s.Close())
+}
+
+func TestRetransmitsOfAConnection(t *testing.T) {
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "retransmits")
+	msg, err := exec.Command("gcc", "-o", program, filepath.Join("..", "..", "bpf", "testdata", "retransmits.c")).CombinedOutput()
+	require.NoError(t, err, "%s", msg)
+	s := open(t, Options{Family: Retransmits, PIDs: []int{os.Getpid()}})
+	cmd := exec.Command(program, "6")
+	cmd.Stdin = strings.NewReader("\n")
+	require.NoError(t, cmd.Run())
+	events, lost, err := s.Events()
+	require.NoError(t, err)
+	assert.Zero(t, lost)
+	found := map[string]int64{}
+	for _, e := range events {
+		assert.Equal(t, cmd.Process.Pid, e.PID)
+		assert.Equal(t, "retransmits", e.Comm)
+		assert.Contains(t, e.Local, "[::1]:")
+		assert.Contains(t, e.Remote, "[::1]:")
+		found[e.What] += e.Count
+	}
+	for _, what := range []string{"SYN", "SYN-ACK", "data", "loss probe"} {
+		assert.Positive(t, found[what], what)
+	}
 }
