@@ -110,7 +110,7 @@ func testAxe(t *testing.T, b *browser) {
 	source := axe(t)
 	files := map[string]string{
 		"one profile": render(t, stackgen.New(300, 1).Graph(), svg.Options{}),
-		"few samples": render(t, parse(t, smallGraph[:40]), svg.Options{}),
+		"few samples": render(t, parse(t, "app;main;a 3\n"), svg.Options{}),
 	}
 	check := func(t *testing.T, tb *tab, what string) {
 		t.Helper()

@@ -24,7 +24,7 @@ func (d *drawing) legend() {
 			}
 		}
 		d.printf(`<text x="%.1f" y="%d">%s</text>`, x+19, d.legendLine(), escape(e.text))
-		x += 19 + 6.4*float64(len([]rune(e.text))) + 14
+		x += 19 + 6.9*float64(len([]rune(e.text))) + 14
 	}
 	d.printf("</g>\n")
 }

@@ -96,7 +96,7 @@ func kindName(k callgraph.Kind) string { return strings.TrimSpace(letter(k) + " 
 func texts() map[string]string {
 	return map[string]string{
 		"hint":      "Click a frame to zoom in, press / to search, ? for all keys.",
-		"search":    "Search functions by regular expression",
+		"search":    "Search by regular expression",
 		"plain":     ": searched as plain text.",
 		"slow":      "The expression takes too long here",
 		"narrow":    "are not drawn one by one: click a pale bar to see them.",

@@ -72,7 +72,7 @@
     for (const { color, text } of entries) {
       if (x > width_ - 160) break;
       legend.append(shape('rect', { x, y: geo.legend - 12, width: 14, height: 14, rx: 2, fill: color }), shape('text', { x: x + 19, y: geo.legend }, text));
-      x += 33 + 6.4 * text.length;
+      x += 33 + 6.9 * text.length;
     }
   }
 
