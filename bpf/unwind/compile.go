@@ -47,16 +47,25 @@ type Options struct {
 // information gives a table that knows nothing. Errors wrap ErrMachine or
 // ErrNoCode, or are those of the reader.
 func Compile(f *elffile.File, r io.ReaderAt, o Options) (*Table, error) {
-	return new(Compiler).Compile(f, r, o)
+	var c Compiler
+	t, err := c.Compile(f, r, o)
+	if err == nil {
+		t.Rows = c.b.table().Rows
+	}
+	return t, err
 }
 
-// Compiler makes tables of one file after the other and uses its memory, some
-// three times the rows of the largest, again. The zero value is ready. It is for
-// one goroutine.
+// Compiler makes tables of one file after the other and uses its memory, that of
+// the rows of the largest, again. The zero value is ready. It is for one
+// goroutine.
 type Compiler struct{ b builder }
 
-// Compile is like the function. The rows of the table are valid until the next
-// call.
+// Rows shows the rows of the file that was compiled last, in order and in pieces
+// that are valid until emit returns. It ends with the first error of emit. It may
+// be called more than once.
+func (c *Compiler) Rows(emit func([]Row) error) error { return c.b.join(emit) }
+
+// Compile is like the function, but the table has no rows: see Rows.
 func (c *Compiler) Compile(f *elffile.File, r io.ReaderAt, o Options) (*Table, error) {
 	b := &c.b
 	if err := b.reset(f, o); err != nil {
@@ -83,7 +92,7 @@ func (c *Compiler) Compile(f *elffile.File, r io.ReaderAt, o Options) (*Table, e
 	b.addLinkage(f)
 	b.addTrampolines(f, r)
 	b.addStarts(f, r)
-	t := b.table()
+	t := b.summary()
 	if goTable != nil {
 		t.GoStart, t.GoLimit = goTable.Text()
 	}

@@ -1,6 +1,7 @@
 package unwind
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -45,7 +46,15 @@ func TestCompilersForgetTheFileBefore(t *testing.T) {
 		require.NoError(t, err)
 		got, err := c.Compile(f, r, Options{})
 		require.NoError(t, err)
-		require.Equal(t, want, got, path)
+		assert.Nil(t, got.Rows)
+		for range 2 {
+			got.Rows = nil
+			require.NoError(t, c.Rows(func(rows []Row) error { got.Rows = append(got.Rows, rows...); return nil }))
+			require.Equal(t, want, got, path)
+		}
+		failed, pieces := errors.New("failed"), 0
+		require.ErrorIs(t, c.Rows(func([]Row) error { pieces++; return failed }), failed)
+		assert.Equal(t, 1, pieces)
 		_, err = c.Compile(&elffile.File{Machine: f.Machine, Is64: true}, r, Options{})
 		require.ErrorIs(t, err, ErrNoCode)
 		// A file that is cut leaves the builder full in the middle of a source.
@@ -58,13 +67,15 @@ func TestCompilersForgetTheFileBefore(t *testing.T) {
 func TestCompilersUseTheirMemoryAgain(t *testing.T) {
 	var c Compiler
 	f, r := opened(t, reused(t)[0])
-	table, err := c.Compile(f, r, Options{})
+	_, err := c.Compile(f, r, Options{})
 	require.NoError(t, err)
-	rows := len(table.Rows)
+	rows := 0
+	require.NoError(t, c.Rows(func(piece []Row) error { rows += len(piece); return nil }))
 	result := testing.Benchmark(func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			_, _ = c.Compile(f, r, Options{})
+			_ = c.Rows(func([]Row) error { return nil })
 		}
 	})
 	assert.Less(t, result.AllocedBytesPerOp(), int64(rows*RowBytes/2), "less than one copy of the rows")

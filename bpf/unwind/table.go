@@ -7,7 +7,7 @@ import (
 	"github.com/flametel/flametel/symbolize/addr"
 )
 
-// Table is the rows of a file. It is immutable, see Compiler for how long.
+// Table is the rows of a file. It is immutable.
 type Table struct {
 	// Base is the start of the lowest executable segment, rounded down to a
 	// page: rows are relative to it.
@@ -76,8 +76,8 @@ type builder struct {
 	full   bool
 	broken bool
 	stats  Stats
-	// Memory that is used again: of the done of the source before, of the rows of
-	// a table, of a section's window and of code that is searched.
+	// Memory that is used again: of the done of the source before, of a piece of
+	// the table, of a section's window and of code that is searched.
 	spare      []span
 	joined     []Row
 	view, scan []byte
@@ -204,39 +204,75 @@ const maxPadding = 15
 
 // table makes the table of all that was collected.
 func (b *builder) table() *Table {
-	if most := len(b.rows) + len(b.done) + 2; cap(b.joined) < most {
-		b.joined = make([]Row, 0, most)
+	t := b.summary()
+	n := 0
+	_ = b.join(func(rows []Row) error { n += len(rows); return nil })
+	t.Rows = make([]Row, 0, n)
+	_ = b.join(func(rows []Row) error { t.Rows = append(t.Rows, rows...); return nil })
+	return t
+}
+
+// summary is a table without rows.
+func (b *builder) summary() *Table {
+	for i := range b.done {
+		b.stats.Covered += uint64(b.done[i].limit - b.done[i].start)
+	}
+	return &Table{
+		Base: addr.File(b.base), Stats: b.stats,
+		Complete: !b.full && !b.broken && b.stats.Damaged == 0,
+	}
+}
+
+// joinedRows is how many rows are shown at a time: 64 KiB.
+const joinedRows = 8 << 10
+
+// join shows the rows of the table in order, in pieces that are valid until emit
+// returns. It ends with the first error of emit.
+func (b *builder) join(emit func([]Row) error) error {
+	if b.joined == nil {
+		b.joined = make([]Row, 0, joinedRows)
 	}
 	out := append(b.joined[:0], Row{}) // of KindNone
-	put := func(r Row) {
+	put := func(r Row) error {
 		n := len(out) - 1
 		if out[n].PC == r.PC {
 			out = out[:n]
 			n--
 		}
-		if n < 0 || !out[n].same(r) {
-			out = append(out, r)
+		if n >= 0 && out[n].same(r) {
+			return nil
 		}
+		if out = append(out, r); len(out) < joinedRows {
+			return nil
+		}
+		// The last may be replaced, and is compared with the one before.
+		last := len(out) - 2
+		err := emit(out[:last])
+		out = append(out[:0], out[last:]...)
+		return err
 	}
 	pos := uint32(0)
 	for i := range b.done {
 		s := &b.done[i]
 		if i > 0 && s.start-pos > maxPadding {
-			put(Row{PC: pos})
+			if err := put(Row{PC: pos}); err != nil {
+				return err
+			}
 		}
 		pos = s.limit
-		b.stats.Covered += uint64(s.limit - s.start)
 		rows := b.rows[s.first:s.last]
 		for j, r := range rows {
 			if r.PC >= s.limit || j+1 < len(rows) && rows[j+1].PC <= s.start {
 				continue
 			}
 			r.PC = max(r.PC, s.start)
-			put(r)
+			if err := put(r); err != nil {
+				return err
+			}
 		}
 	}
-	put(Row{PC: pos})
-	t := &Table{Base: addr.File(b.base), Rows: out, Stats: b.stats}
-	t.Complete = !b.full && !b.broken && b.stats.Damaged == 0
-	return t
+	if err := put(Row{PC: pos}); err != nil {
+		return err
+	}
+	return emit(out)
 }

@@ -45,8 +45,8 @@ type table struct {
 	files []*file
 }
 
-// compileFile makes the rows of a file, which are valid until the compiler is
-// used again. What describes itself nowhere may do so in a separate debug file.
+// compileFile makes the rows of a file, which are in the compiler then. What
+// describes itself nowhere may do so in a separate debug file.
 func (m *Manager) compileFile(c *unwind.Compiler, f *file) (t *unwind.Table, segments []elffile.Segment, err error) {
 	err = m.opts.Files.Read(f.object, func(r io.ReaderAt, size int64) error {
 		e, err := elffile.New(r, size)
@@ -75,10 +75,20 @@ func (m *Manager) compileFile(c *unwind.Compiler, f *file) (t *unwind.Table, seg
 // load compiles a file and puts its rows into the pool.
 func (m *Manager) load(c *unwind.Compiler, f *file) error {
 	t, segments, err := m.compileFile(c, f)
+	var hash maphash.Hash
+	count := 0
+	if err == nil {
+		hash.SetSeed(m.seed)
+		err = c.Rows(func(rows []unwind.Row) error {
+			count += len(rows)
+			_, err := hash.Write(unwind.Bytes(rows))
+			return err
+		})
+	}
 	m.state.Lock()
 	defer m.state.Unlock()
 	f.seen = m.opts.Now()
-	if err != nil || len(t.Rows) <= 1 {
+	if err != nil || count <= 1 {
 		f.state = fileNothing
 		if err != nil {
 			m.stats.Unreadable++
@@ -86,13 +96,12 @@ func (m *Manager) load(c *unwind.Compiler, f *file) error {
 		return nil
 	}
 	f.segments, f.base = segments, t.Base
-	return m.store(f, unwind.Bytes(t.Rows))
+	return m.store(f, c, hash.Sum64(), count)
 }
 
-// store puts rows into the pool unless they are there. m.state is held.
-func (m *Manager) store(f *file, rows []byte) error {
-	hash := maphash.Bytes(m.seed, rows)
-	count := len(rows) / unwind.RowBytes
+// store puts the rows of a compiler, of this hash and count, into the pool unless
+// they are there. m.state is held.
+func (m *Manager) store(f *file, c *unwind.Compiler, hash uint64, count int) error {
 	have := m.tables[hash]
 	if have == nil || have.where.count != count {
 		where, ok := m.takeRows(count)
@@ -101,7 +110,12 @@ func (m *Manager) store(f *file, rows []byte) error {
 			m.stats.Refused++
 			return nil
 		}
-		if err := m.opts.Kernel.WriteRows(where.at, rows); err != nil {
+		at := where.at
+		err := c.Rows(func(rows []unwind.Row) error {
+			at += len(rows)
+			return m.opts.Kernel.WriteRows(at-len(rows), unwind.Bytes(rows))
+		})
+		if err != nil {
 			m.rows.give(where)
 			f.state = fileRefused
 			return err
