@@ -37,18 +37,31 @@ func (u *unwinding) open(h *hostSource) {
 		return
 	}
 	u.tables = tables
-	if !h.targets.filter() {
-		if err := tables.FollowExecs(); err != nil {
-			h.log.Warn("New programs get their unwind tables at their first sample, which has no complete stack.", zap.Error(err))
-		}
+	if err := tables.FollowExecs(); err != nil {
+		h.log.Warn("New programs get their unwind tables at their first sample, which has no complete stack.", zap.Error(err))
 	}
 	u.manager = unwindtable.New(unwindtable.Options{
 		Kernel:    tables,
 		Processes: h.registry,
 		Files:     h.symbolizer,
 		Refresh:   h.applyEvents,
+		Wanted:    h.profiled,
 		Now:       monotonic,
 	})
+}
+
+// profiled tells whether a process is a target, or may become one.
+func (h *hostSource) profiled(r bpf.SpaceRequest) bool {
+	if !h.targets.filter() {
+		return true
+	}
+	target := bpf.TargetOf(&bpf.Sample{PID: r.PID, StartNanos: r.StartNanos})
+	for _, src := range h.sources {
+		if keep, known := src.IsTarget(target); keep || !known && h.targets.judges() {
+			return true
+		}
+	}
+	return false
 }
 
 // refused says that stacks are walked by frame pointers.

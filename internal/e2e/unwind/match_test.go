@@ -112,6 +112,7 @@ func (e expectation) checkBy(t *testing.T, list stacks, match func(s *stack) (wh
 			show["wrong: "+text] += s.count
 		}
 	}
+	t.Logf("of %d stacks %d have all calls, %d are cut", total, whole, cut)
 	ok := assert.Zero(t, wrong, "stacks that are not calls of the program")
 	ok = assert.LessOrEqual(t, float64(cut)/float64(total), e.incomplete, "%d of %d stacks are cut", cut, total) && ok
 	ok = assert.GreaterOrEqual(t, float64(whole)/float64(total), e.whole, "%d of %d stacks have all calls", whole, total) && ok

@@ -52,6 +52,9 @@ type Options struct {
 	// Refresh makes Processes know all that has happened up to now. It may be
 	// nil.
 	Refresh func()
+	// Wanted tells whether a process is profiled: all ask that begin. Nil means
+	// that all are.
+	Wanted func(bpf.SpaceRequest) bool
 	// Now is CLOCK_MONOTONIC in nanoseconds.
 	Now func() uint64
 }
@@ -179,6 +182,9 @@ func (m *Manager) work() (asked []bpf.SpaceRequest, missed []*symbolize.Object) 
 // serve gives a process its tables for the first time, or for the first time
 // after an exec.
 func (m *Manager) serve(r bpf.SpaceRequest) error {
+	if m.opts.Wanted != nil && !m.opts.Wanted(r) {
+		return m.opts.Kernel.DeleteSpace(r.PID) // it asks again if it is sampled
+	}
 	m.state.Lock()
 	s := m.spaces[r.PID]
 	if s == nil || s.key != r {

@@ -299,6 +299,21 @@ func TestStacksOfReplacedMappingsAreCut(t *testing.T) {
 	assert.False(t, all, "nobody knows whether the last frame is the last one")
 }
 
+// Every program asks that begins; those that are not profiled get nothing, and
+// may ask again.
+func TestOnlyWhatIsProfiledGetsTables(t *testing.T) {
+	f := newFixture(t, 1<<18, 1<<10)
+	pid := child(t, "sleep", "60")
+	f.opts.Wanted = func(r bpf.SpaceRequest) bool { return r.ExecID == 7 }
+	f.kernel.spaces[pid] = bpf.Space{} // as the program leaves it
+	f.all(t, pid)
+	assert.Empty(t, f.spaces)
+	assert.NotContains(t, f.kernel.spaces, pid)
+	require.NoError(t, f.serve(bpf.SpaceRequest{PID: pid, ExecID: 7}))
+	f.drainQueues(t)
+	assert.Positive(t, f.kernel.spaces[pid].Count)
+}
+
 func TestEndedProcessesGiveTheirMappingsBack(t *testing.T) {
 	f := newFixture(t, 1<<18, 1<<10)
 	pid := child(t, "sleep", "60")
