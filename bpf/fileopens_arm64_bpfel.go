@@ -31,6 +31,19 @@ type fileOpensFtCall struct {
 	}
 }
 
+type fileOpensFtCell struct {
+	_          structs.HostLayout
+	StartNs    uint64
+	Detail     uint64
+	Record     uint64
+	Count      uint64
+	Sums       [2]uint64
+	LastNs     uint64
+	Pid        uint32
+	Generation uint32
+	Comm       [16]uint8
+}
+
 type fileOpensFtChunk struct {
 	_      structs.HostLayout
 	Parent uint64
@@ -102,6 +115,19 @@ type fileOpensFtScratch struct {
 	Chunk   fileOpensFtChunk
 }
 
+type fileOpensFtSeen struct {
+	_         structs.HostLayout
+	Key       fileOpensFtCountKey
+	Add       fileOpensFtCount
+	Gen       uint32
+	StandsFor uint32
+	Stacks    uint32
+	Exact     bool
+	Counted   bool
+	First     bool
+	_         [1]byte
+}
+
 type fileOpensFtSpace struct {
 	_       structs.HostLayout
 	StartNs uint64
@@ -140,6 +166,7 @@ type fileOpensFtTarget struct {
 // Used for safe lookups in a Collection or CollectionSpec.
 const (
 	fileOpensMapCalls            = "calls"
+	fileOpensMapCells            = "cells"
 	fileOpensMapChunks0          = "chunks_0"
 	fileOpensMapChunks1          = "chunks_1"
 	fileOpensMapCounts0          = "counts_0"
@@ -147,6 +174,7 @@ const (
 	fileOpensMapKnownPaths       = "known_paths"
 	fileOpensMapPathTexts        = "path_texts"
 	fileOpensMapScratch          = "scratch"
+	fileOpensMapSeenRoom         = "seen_room"
 	fileOpensMapSpilledCalls     = "spilled_calls"
 	fileOpensMapStats            = "stats"
 	fileOpensMapTargets          = "targets"
@@ -227,6 +255,7 @@ type fileOpensProgramSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type fileOpensMapSpecs struct {
 	Calls          *ebpf.MapSpec `ebpf:"calls"`
+	Cells          *ebpf.MapSpec `ebpf:"cells"`
 	Chunks0        *ebpf.MapSpec `ebpf:"chunks_0"`
 	Chunks1        *ebpf.MapSpec `ebpf:"chunks_1"`
 	Counts0        *ebpf.MapSpec `ebpf:"counts_0"`
@@ -234,6 +263,7 @@ type fileOpensMapSpecs struct {
 	KnownPaths     *ebpf.MapSpec `ebpf:"known_paths"`
 	PathTexts      *ebpf.MapSpec `ebpf:"path_texts"`
 	Scratch        *ebpf.MapSpec `ebpf:"scratch"`
+	SeenRoom       *ebpf.MapSpec `ebpf:"seen_room"`
 	SpilledCalls   *ebpf.MapSpec `ebpf:"spilled_calls"`
 	Stats          *ebpf.MapSpec `ebpf:"stats"`
 	Targets        *ebpf.MapSpec `ebpf:"targets"`
@@ -286,6 +316,7 @@ func (o *fileOpensObjects) Close() error {
 // It can be passed to loadFileOpensObjects or ebpf.CollectionSpec.LoadAndAssign.
 type fileOpensMaps struct {
 	Calls          *ebpf.Map `ebpf:"calls"`
+	Cells          *ebpf.Map `ebpf:"cells"`
 	Chunks0        *ebpf.Map `ebpf:"chunks_0"`
 	Chunks1        *ebpf.Map `ebpf:"chunks_1"`
 	Counts0        *ebpf.Map `ebpf:"counts_0"`
@@ -293,6 +324,7 @@ type fileOpensMaps struct {
 	KnownPaths     *ebpf.Map `ebpf:"known_paths"`
 	PathTexts      *ebpf.Map `ebpf:"path_texts"`
 	Scratch        *ebpf.Map `ebpf:"scratch"`
+	SeenRoom       *ebpf.Map `ebpf:"seen_room"`
 	SpilledCalls   *ebpf.Map `ebpf:"spilled_calls"`
 	Stats          *ebpf.Map `ebpf:"stats"`
 	Targets        *ebpf.Map `ebpf:"targets"`
@@ -305,6 +337,7 @@ type fileOpensMaps struct {
 func (m *fileOpensMaps) Close() error {
 	return _FileOpensClose(
 		m.Calls,
+		m.Cells,
 		m.Chunks0,
 		m.Chunks1,
 		m.Counts0,
@@ -312,6 +345,7 @@ func (m *fileOpensMaps) Close() error {
 		m.KnownPaths,
 		m.PathTexts,
 		m.Scratch,
+		m.SeenRoom,
 		m.SpilledCalls,
 		m.Stats,
 		m.Targets,

@@ -119,6 +119,19 @@ type fileReadsFtScratch struct {
 	Chunk   fileReadsFtChunk
 }
 
+type fileReadsFtSeen struct {
+	_         structs.HostLayout
+	Key       fileReadsFtCountKey
+	Add       fileReadsFtCount
+	Gen       uint32
+	StandsFor uint32
+	Stacks    uint32
+	Exact     bool
+	Counted   bool
+	First     bool
+	_         [1]byte
+}
+
 type fileReadsFtSpace struct {
 	_       structs.HostLayout
 	StartNs uint64
@@ -164,6 +177,7 @@ const (
 	fileReadsMapKnownPaths       = "known_paths"
 	fileReadsMapPathTexts        = "path_texts"
 	fileReadsMapScratch          = "scratch"
+	fileReadsMapSeenRoom         = "seen_room"
 	fileReadsMapSpilledCalls     = "spilled_calls"
 	fileReadsMapStats            = "stats"
 	fileReadsMapTargets          = "targets"
@@ -251,6 +265,7 @@ type fileReadsMapSpecs struct {
 	KnownPaths     *ebpf.MapSpec `ebpf:"known_paths"`
 	PathTexts      *ebpf.MapSpec `ebpf:"path_texts"`
 	Scratch        *ebpf.MapSpec `ebpf:"scratch"`
+	SeenRoom       *ebpf.MapSpec `ebpf:"seen_room"`
 	SpilledCalls   *ebpf.MapSpec `ebpf:"spilled_calls"`
 	Stats          *ebpf.MapSpec `ebpf:"stats"`
 	Targets        *ebpf.MapSpec `ebpf:"targets"`
@@ -310,6 +325,7 @@ type fileReadsMaps struct {
 	KnownPaths     *ebpf.Map `ebpf:"known_paths"`
 	PathTexts      *ebpf.Map `ebpf:"path_texts"`
 	Scratch        *ebpf.Map `ebpf:"scratch"`
+	SeenRoom       *ebpf.Map `ebpf:"seen_room"`
 	SpilledCalls   *ebpf.Map `ebpf:"spilled_calls"`
 	Stats          *ebpf.Map `ebpf:"stats"`
 	Targets        *ebpf.Map `ebpf:"targets"`
@@ -329,6 +345,7 @@ func (m *fileReadsMaps) Close() error {
 		m.KnownPaths,
 		m.PathTexts,
 		m.Scratch,
+		m.SeenRoom,
 		m.SpilledCalls,
 		m.Stats,
 		m.Targets,

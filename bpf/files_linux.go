@@ -35,6 +35,7 @@ func FileOpens(o FileOpenOptions) *Probe {
 			{program: fileOpensProgOpensEnter, event: "sys_enter", since: "5.5"},
 		},
 		events: 16384,
+		more:   readCells,
 	}
 }
 

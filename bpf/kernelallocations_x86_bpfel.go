@@ -94,6 +94,19 @@ type kernelAllocationsFtScratch struct {
 	Chunk   kernelAllocationsFtChunk
 }
 
+type kernelAllocationsFtSeen struct {
+	_         structs.HostLayout
+	Key       kernelAllocationsFtCountKey
+	Add       kernelAllocationsFtCount
+	Gen       uint32
+	StandsFor uint32
+	Stacks    uint32
+	Exact     bool
+	Counted   bool
+	First     bool
+	_         [1]byte
+}
+
 type kernelAllocationsFtSpace struct {
 	_       structs.HostLayout
 	StartNs uint64
@@ -137,6 +150,7 @@ const (
 	kernelAllocationsMapCounts1         = "counts_1"
 	kernelAllocationsMapRates           = "rates"
 	kernelAllocationsMapScratch         = "scratch"
+	kernelAllocationsMapSeenRoom        = "seen_room"
 	kernelAllocationsMapStats           = "stats"
 	kernelAllocationsMapTargets         = "targets"
 	kernelAllocationsMapUnwindMappings  = "unwind_mappings"
@@ -221,6 +235,7 @@ type kernelAllocationsMapSpecs struct {
 	Counts1        *ebpf.MapSpec `ebpf:"counts_1"`
 	Rates          *ebpf.MapSpec `ebpf:"rates"`
 	Scratch        *ebpf.MapSpec `ebpf:"scratch"`
+	SeenRoom       *ebpf.MapSpec `ebpf:"seen_room"`
 	Stats          *ebpf.MapSpec `ebpf:"stats"`
 	Targets        *ebpf.MapSpec `ebpf:"targets"`
 	UnwindMappings *ebpf.MapSpec `ebpf:"unwind_mappings"`
@@ -277,6 +292,7 @@ type kernelAllocationsMaps struct {
 	Counts1        *ebpf.Map `ebpf:"counts_1"`
 	Rates          *ebpf.Map `ebpf:"rates"`
 	Scratch        *ebpf.Map `ebpf:"scratch"`
+	SeenRoom       *ebpf.Map `ebpf:"seen_room"`
 	Stats          *ebpf.Map `ebpf:"stats"`
 	Targets        *ebpf.Map `ebpf:"targets"`
 	UnwindMappings *ebpf.Map `ebpf:"unwind_mappings"`
@@ -293,6 +309,7 @@ func (m *kernelAllocationsMaps) Close() error {
 		m.Counts1,
 		m.Rates,
 		m.Scratch,
+		m.SeenRoom,
 		m.Stats,
 		m.Targets,
 		m.UnwindMappings,

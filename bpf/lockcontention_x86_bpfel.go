@@ -101,6 +101,19 @@ type lockContentionFtScratch struct {
 	Chunk   lockContentionFtChunk
 }
 
+type lockContentionFtSeen struct {
+	_         structs.HostLayout
+	Key       lockContentionFtCountKey
+	Add       lockContentionFtCount
+	Gen       uint32
+	StandsFor uint32
+	Stacks    uint32
+	Exact     bool
+	Counted   bool
+	First     bool
+	_         [1]byte
+}
+
 type lockContentionFtSpace struct {
 	_       structs.HostLayout
 	StartNs uint64
@@ -155,6 +168,7 @@ const (
 	lockContentionMapLockWaits      = "lock_waits"
 	lockContentionMapRates          = "rates"
 	lockContentionMapScratch        = "scratch"
+	lockContentionMapSeenRoom       = "seen_room"
 	lockContentionMapStats          = "stats"
 	lockContentionMapTargets        = "targets"
 	lockContentionMapUnwindMappings = "unwind_mappings"
@@ -244,6 +258,7 @@ type lockContentionMapSpecs struct {
 	LockWaits      *ebpf.MapSpec `ebpf:"lock_waits"`
 	Rates          *ebpf.MapSpec `ebpf:"rates"`
 	Scratch        *ebpf.MapSpec `ebpf:"scratch"`
+	SeenRoom       *ebpf.MapSpec `ebpf:"seen_room"`
 	Stats          *ebpf.MapSpec `ebpf:"stats"`
 	Targets        *ebpf.MapSpec `ebpf:"targets"`
 	UnwindMappings *ebpf.MapSpec `ebpf:"unwind_mappings"`
@@ -303,6 +318,7 @@ type lockContentionMaps struct {
 	LockWaits      *ebpf.Map `ebpf:"lock_waits"`
 	Rates          *ebpf.Map `ebpf:"rates"`
 	Scratch        *ebpf.Map `ebpf:"scratch"`
+	SeenRoom       *ebpf.Map `ebpf:"seen_room"`
 	Stats          *ebpf.Map `ebpf:"stats"`
 	Targets        *ebpf.Map `ebpf:"targets"`
 	UnwindMappings *ebpf.Map `ebpf:"unwind_mappings"`
@@ -321,6 +337,7 @@ func (m *lockContentionMaps) Close() error {
 		m.LockWaits,
 		m.Rates,
 		m.Scratch,
+		m.SeenRoom,
 		m.Stats,
 		m.Targets,
 		m.UnwindMappings,

@@ -88,6 +88,19 @@ type pageFaultsFtScratch struct {
 	Chunk   pageFaultsFtChunk
 }
 
+type pageFaultsFtSeen struct {
+	_         structs.HostLayout
+	Key       pageFaultsFtCountKey
+	Add       pageFaultsFtCount
+	Gen       uint32
+	StandsFor uint32
+	Stacks    uint32
+	Exact     bool
+	Counted   bool
+	First     bool
+	_         [1]byte
+}
+
 type pageFaultsFtSpace struct {
 	_       structs.HostLayout
 	StartNs uint64
@@ -131,6 +144,7 @@ const (
 	pageFaultsMapCounts1        = "counts_1"
 	pageFaultsMapRates          = "rates"
 	pageFaultsMapScratch        = "scratch"
+	pageFaultsMapSeenRoom       = "seen_room"
 	pageFaultsMapStats          = "stats"
 	pageFaultsMapTargets        = "targets"
 	pageFaultsMapUnwindMappings = "unwind_mappings"
@@ -209,6 +223,7 @@ type pageFaultsMapSpecs struct {
 	Counts1        *ebpf.MapSpec `ebpf:"counts_1"`
 	Rates          *ebpf.MapSpec `ebpf:"rates"`
 	Scratch        *ebpf.MapSpec `ebpf:"scratch"`
+	SeenRoom       *ebpf.MapSpec `ebpf:"seen_room"`
 	Stats          *ebpf.MapSpec `ebpf:"stats"`
 	Targets        *ebpf.MapSpec `ebpf:"targets"`
 	UnwindMappings *ebpf.MapSpec `ebpf:"unwind_mappings"`
@@ -261,6 +276,7 @@ type pageFaultsMaps struct {
 	Counts1        *ebpf.Map `ebpf:"counts_1"`
 	Rates          *ebpf.Map `ebpf:"rates"`
 	Scratch        *ebpf.Map `ebpf:"scratch"`
+	SeenRoom       *ebpf.Map `ebpf:"seen_room"`
 	Stats          *ebpf.Map `ebpf:"stats"`
 	Targets        *ebpf.Map `ebpf:"targets"`
 	UnwindMappings *ebpf.Map `ebpf:"unwind_mappings"`
@@ -277,6 +293,7 @@ func (m *pageFaultsMaps) Close() error {
 		m.Counts1,
 		m.Rates,
 		m.Scratch,
+		m.SeenRoom,
 		m.Stats,
 		m.Targets,
 		m.UnwindMappings,

@@ -65,7 +65,7 @@ func Syscalls(o SyscallOptions) *Probe {
 	}
 }
 
-// cellCount is FT_CELLS of syscalls.bpf.c.
+// cellCount is FT_CELLS of cells.h.
 const cellCount = 512
 
 // readCells adds the totals of a generation.
@@ -86,7 +86,8 @@ func readCells(t *Tracer, epoch uint32, dst []Sample) ([]Sample, error) {
 			}
 			dst = append(dst, Sample{
 				PID: c.Pid, StartNanos: c.StartNs, Comm: c.Comm, Flags: Total, Count: c.Count,
-				LastNanos: c.LastNs, Sums: [3]uint64{c.Ns}, Detail: c.Detail,
+				LastNanos: c.LastNs, Sums: [3]uint64{c.Sums[0], c.Sums[1]}, Detail: c.Detail,
+				Record: t.drainer.stack(c.Record), RecordID: c.Record,
 			})
 		}
 	}

@@ -35,8 +35,9 @@ type syscallsFtCell struct {
 	_          structs.HostLayout
 	StartNs    uint64
 	Detail     uint64
+	Record     uint64
 	Count      uint64
-	Ns         uint64
+	Sums       [2]uint64
 	LastNs     uint64
 	Pid        uint32
 	Generation uint32
@@ -111,6 +112,19 @@ type syscallsFtScratch struct {
 	Chunk   syscallsFtChunk
 }
 
+type syscallsFtSeen struct {
+	_         structs.HostLayout
+	Key       syscallsFtCountKey
+	Add       syscallsFtCount
+	Gen       uint32
+	StandsFor uint32
+	Stacks    uint32
+	Exact     bool
+	Counted   bool
+	First     bool
+	_         [1]byte
+}
+
 type syscallsFtSpace struct {
 	_       structs.HostLayout
 	StartNs uint64
@@ -155,6 +169,7 @@ const (
 	syscallsMapCounts0             = "counts_0"
 	syscallsMapCounts1             = "counts_1"
 	syscallsMapScratch             = "scratch"
+	syscallsMapSeenRoom            = "seen_room"
 	syscallsMapSpilledCalls        = "spilled_calls"
 	syscallsMapStats               = "stats"
 	syscallsMapTargets             = "targets"
@@ -245,6 +260,7 @@ type syscallsMapSpecs struct {
 	Counts0        *ebpf.MapSpec `ebpf:"counts_0"`
 	Counts1        *ebpf.MapSpec `ebpf:"counts_1"`
 	Scratch        *ebpf.MapSpec `ebpf:"scratch"`
+	SeenRoom       *ebpf.MapSpec `ebpf:"seen_room"`
 	SpilledCalls   *ebpf.MapSpec `ebpf:"spilled_calls"`
 	Stats          *ebpf.MapSpec `ebpf:"stats"`
 	Targets        *ebpf.MapSpec `ebpf:"targets"`
@@ -305,6 +321,7 @@ type syscallsMaps struct {
 	Counts0        *ebpf.Map `ebpf:"counts_0"`
 	Counts1        *ebpf.Map `ebpf:"counts_1"`
 	Scratch        *ebpf.Map `ebpf:"scratch"`
+	SeenRoom       *ebpf.Map `ebpf:"seen_room"`
 	SpilledCalls   *ebpf.Map `ebpf:"spilled_calls"`
 	Stats          *ebpf.Map `ebpf:"stats"`
 	Targets        *ebpf.Map `ebpf:"targets"`
@@ -323,6 +340,7 @@ func (m *syscallsMaps) Close() error {
 		m.Counts0,
 		m.Counts1,
 		m.Scratch,
+		m.SeenRoom,
 		m.SpilledCalls,
 		m.Stats,
 		m.Targets,

@@ -7,6 +7,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "calls.h"
+#include "cells.h"
 #include "filecalls.h"
 #include "files.h"
 #include "looks.h"
@@ -28,20 +29,20 @@ int opens_enter(u64 *ctx)
 	struct task_struct *task = bpf_get_current_task_btf();
 	bool compat = FT_COMPAT_CALL(task), at;
 	struct ft_call *c;
-	struct ft_regs regs;
 	u32 nr = ctx[1];
+	u64 args[2];
 
 	if (!ft_opens(nr, compat, &at))
 		return 0;
 	if (filter_targets && !ft_is_target(task->tgid, task->group_leader->start_boottime))
 		return 0;
-	if (bpf_probe_read_kernel(&regs, sizeof(regs), (void *)ctx[0]))
+	if (!ft_call_args((void *)ctx[0], compat, args))
 		return 0;
 	c = ft_call_begin(task->pid, nr, compat, bpf_ktime_get_ns());
 	if (!c)
 		return 0;
-	c->args[0] = FT_ARG1(&regs, compat);
-	c->args[1] = FT_ARG2(&regs, compat);
+	c->args[0] = args[0];
+	c->args[1] = args[1];
 	if (!at) {
 		c->args[1] = c->args[0];
 		c->args[0] = AT_FDCWD;
@@ -70,74 +71,145 @@ static __always_inline void ft_base(struct ft_scratch *s, s32 fd, u32 gen, u64 *
 	ft_path_id(s, mnt, dentry, gen, id);
 }
 
-/*
- * Stores the path at a user address, and below it the folder it is relative to.
- * It is read at the end of the call, when the kernel has read it too and it is
- * in memory. Returns 0, or the error of the map.
- */
-static __always_inline long ft_asked_path(struct ft_scratch *s, s32 fd, u64 user,
-					  struct ft_seen *seen)
+/* Reads the path at a user address into s->words. Returns its length in words. */
+static __always_inline u32 ft_read_path(struct ft_scratch *s, u64 user, u64 *detail)
 {
-	struct ft_sink to;
-	u64 base = 0;
-	long len;
-	u8 first = 0;
-	u32 words;
+	long len = bpf_probe_read_user_str(s->words, FT_PATH_MAX, (void *)user);
 
-	if (bpf_probe_read_user(&first, 1, (void *)user)) {
-		seen->key.detail |= FT_NO_PATH;
-		return 0;
-	}
-	if (first != '/')
-		ft_base(s, fd, seen->gen, &base);
-	len = bpf_probe_read_user_str(s->words, FT_PATH_MAX, (void *)user);
 	if (len <= 0) {
-		seen->key.detail |= FT_NO_PATH;
+		*detail |= FT_NO_PATH;
 		return 0;
 	}
 	if (len == FT_PATH_MAX)
-		seen->key.detail |= FT_CUT_PATH;
+		*detail |= FT_CUT_PATH;
 	/* The bytes behind the text are those of an earlier one. */
-	words = ((u32)len + 7) / 8;
 	if (len & 7) {
-		u32 last = words - 1;
+		u32 last = (u32)len / 8;
 
 		ft_opaque(last);
 		s->words[last & (FT_PATH_MAX / 8 - 1)] &= (1ULL << (len & 7) * 8) - 1;
 	}
-	if (!ft_sink_open(&to, seen->gen))
+	return ((u32)len + 7) / 8;
+}
+
+/* An open that has ended. */
+struct ft_opened {
+	u64 detail;
+	u64 ns;
+	u64 now;
+	u64 path; /* user address */
+	u64 base; /* ID of the folder that the path is relative to */
+	u32 words; /* of the path, in the scratch space */
+	u32 gen;
+	u32 stands_for;
+	s32 fd;
+};
+
+/*
+ * Reads the path that was asked for, and the folder it is relative to. That is
+ * done at the end of the call, when the kernel has read it too and it is in
+ * memory.
+ */
+static __noinline int ft_asked(struct ft_scratch *s, struct ft_opened *o)
+{
+	o->words = ft_read_path(s, o->path, &o->detail);
+	if (!o->words || (u8)s->words[0] == '/')
 		return 0;
-	return ft_store_words(s, to.chunks, words, base, &seen->key.record);
+	ft_base(s, o->fd, o->gen, &o->base);
+	/* Storing that may have taken the room. */
+	o->words = ft_read_path(s, o->path, &o->detail);
+	return 0;
+}
+
+/* Counts an open with its stack: by itself, or as one to share totals out by. */
+static __noinline int ft_look_at_open(void *ctx, struct ft_scratch *s, struct ft_opened *o, u64 record,
+				      bool exact)
+{
+	struct ft_seen *seen = ft_seen_room();
+
+	if (!seen)
+		return 0;
+	seen->add.count = 1;
+	seen->add.last_ns = o->now;
+	seen->add.sums[0] = o->ns;
+	seen->stacks = FT_USER_STACK;
+	seen->counted = true;
+	seen->first = true;
+	seen->exact = exact;
+	seen->gen = o->gen;
+	seen->stands_for = o->stands_for;
+	seen->key.detail = o->detail;
+	seen->key.record = record;
+	ft_identify(&seen->key, (void *)bpf_get_current_task(), bpf_get_current_pid_tgid());
+	ft_observe(ctx, s, seen);
+	return 0;
+}
+
+/* Counts an open; the scratch space is taken. */
+static __always_inline void ft_count_open(void *ctx, struct ft_scratch *s, struct ft_stats *st,
+					  struct task_struct *task, struct ft_opened *o)
+{
+	bool exact = !look_ns || o->ns >= always_ns, first = false;
+	u64 start_ns = task->group_leader->start_boottime, record = 0;
+	struct ft_cell *cell = 0;
+	u32 pid = task->tgid;
+	struct ft_sink to;
+
+	ft_asked(s, o);
+	/* Of most paths the ID tells that they are known already. */
+	if (!exact && o->words && o->words <= FT_CHUNK_WORDS) {
+		record = ft_chunk_id(s, o->words, o->base);
+		cell = ft_cell_at(pid, o->detail, record, o->gen);
+	}
+	if (!cell || !ft_cell_is(cell, pid, start_ns, o->detail, record, o->gen)) {
+		if (!ft_sink_open(&to, o->gen))
+			return;
+		if (ft_store_words(s, to.chunks, o->words, o->base, &record)) {
+			st->lost_stacks_full++;
+			return;
+		}
+		if (!exact) {
+			cell = ft_cell_at(pid, o->detail, record, o->gen);
+			if (!cell)
+				return;
+			first = !ft_cell_is(cell, pid, start_ns, o->detail, record, o->gen);
+			if (first)
+				ft_cell_begin(cell, pid, start_ns, o->detail, record, o->gen);
+		}
+	}
+	if (!exact) {
+		ft_cell_add(cell, o->ns, 0, o->now);
+		st->kept++;
+	}
+	if (exact || first || o->stands_for)
+		ft_look_at_open(ctx, s, o, record, exact);
 }
 
 SEC("tp_btf/sys_exit")
 int opens_exit(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct ft_seen seen = { .add.count = 1, .stacks = FT_USER_STACK };
 	u32 tid = task->pid, at;
 	struct ft_call *c = ft_call_find(tid);
+	struct ft_opened o = {};
 	struct ft_scratch *s;
 	struct ft_stats *st;
 	s64 ret = ctx[1];
-	u64 now, user;
-	s32 fd;
 
 	if (!c)
 		return 0;
-	now = bpf_ktime_get_ns();
-	seen.gen = generation;
-	seen.add.last_ns = now;
-	seen.add.sums[0] = now - c->enter_ns;
-	seen.key.detail = c->nr | (c->compat ? FT_CALL_COMPAT : 0) | ft_length(seen.add.sums[0]);
+	o.now = bpf_ktime_get_ns();
+	o.gen = generation;
+	o.ns = o.now - c->enter_ns;
+	o.detail = c->nr | (c->compat ? FT_CALL_COMPAT : 0) | ft_length(o.ns);
 	if (ret < 0 && ret >= -4095)
-		seen.key.detail |= (u64)-ret << FT_ERRNO_SHIFT;
-	seen.stands_for = ft_rate_choose(&c->rate, now);
-	fd = c->args[0];
-	user = c->args[1];
+		o.detail |= (u64)-ret << FT_ERRNO_SHIFT;
+	o.stands_for = ft_rate_choose(&c->rate, o.now);
+	o.fd = c->args[0];
+	o.path = c->args[1];
 	if (!ft_call_end(c, tid))
 		return 0;
-	at = seen.gen & 1;
+	at = o.gen & 1;
 	st = bpf_map_lookup_elem(&stats, &at);
 	if (!st)
 		return 0; /* cannot happen: the array has two entries */
@@ -146,18 +218,12 @@ int opens_exit(u64 *ctx)
 		st->filtered++;
 		return 0;
 	}
-	seen.exact = !look_ns || seen.add.sums[0] >= always_ns;
 	s = ft_scratch_try();
 	if (!s) {
 		st->lost_scratch++;
 		return 0;
 	}
-	if (ft_asked_path(s, fd, user, &seen)) {
-		st->lost_stacks_full++;
-	} else {
-		ft_identify(&seen.key, (void *)task, bpf_get_current_pid_tgid());
-		ft_observe(ctx, s, &seen);
-	}
+	ft_count_open(ctx, s, st, (void *)task, &o);
 	ft_scratch_put(s);
 	return 0;
 }

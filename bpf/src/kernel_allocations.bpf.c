@@ -154,11 +154,20 @@ out:
 	return 0;
 }
 
+/* The verifier does not admit arguments of type void *. */
+static __always_inline bool ft_failed(u64 *ctx)
+{
+	u64 ptr = 0;
+
+	bpf_probe_read_kernel(&ptr, sizeof(ptr), &ctx[1]);
+	return !ptr;
+}
+
 /* call_site, ptr, bytes_req, bytes_alloc, ... */
 SEC("tp_btf/kmalloc")
 int alloc_kmalloc(u64 *ctx)
 {
-	if (ctx[2] < min_bytes || !ctx[1])
+	if (ctx[2] < min_bytes || ft_failed(ctx))
 		return 0;
 	/* Large ones are traced twice on some kernels (seen on 6.18). */
 	if (ft_inner(ctx[0]))
@@ -172,7 +181,7 @@ int alloc_slab(u64 *ctx)
 {
 	struct kmem_cache *cache = (void *)ctx[2];
 
-	if (cache->object_size < min_bytes || !ctx[1])
+	if (cache->object_size < min_bytes || ft_failed(ctx))
 		return 0;
 	return ft_allocated(ctx, FT_SLAB, cache->object_size, cache->size);
 }

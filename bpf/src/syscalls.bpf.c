@@ -11,6 +11,7 @@
 #include <bpf/bpf_core_read.h>
 
 #include "calls.h"
+#include "cells.h"
 #include "looks.h"
 
 /* Calls of this length always have their stack. */
@@ -28,30 +29,6 @@ const volatile u64 wanted_compat[FT_MAX_CALLS / 64];
 #define FT_CALL_COMPAT (1ULL << 48)
 #define FT_NO_RETURN (1ULL << 49) /* the thread ended in it */
 
-/*
- * Totals of this CPU. A cell is of the generation whose number it holds; the
- * half of the array that is not written is read by user space. A cell that is
- * needed for another key moves to the map of counts.
- */
-#define FT_CELLS 512 /* in each half */
-struct ft_cell {
-	u64 start_ns;
-	u64 detail;
-	u64 count;
-	u64 ns;
-	u64 last_ns;
-	u32 pid;
-	u32 generation;
-	u8 comm[TASK_COMM_LEN];
-};
-_Static_assert(sizeof(struct ft_cell) == 64, "ft_cell is part of the ABI to Go");
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2 * FT_CELLS);
-	__type(key, u32);
-	__type(value, struct ft_cell);
-} cells SEC(".maps");
-
 static __always_inline bool ft_wanted(u32 nr, bool compat)
 {
 	if (!filter_calls)
@@ -62,60 +39,6 @@ static __always_inline bool ft_wanted(u32 nr, bool compat)
 	ft_opaque(nr);
 	nr &= FT_MAX_CALLS - 1;
 	return (compat ? wanted_compat[nr / 64] : wanted[nr / 64]) >> (nr % 64) & 1;
-}
-
-/* Moves a cell to the map of counts. */
-static __noinline int ft_spill(struct ft_cell *cell)
-{
-	struct ft_count_key key = { .start_ns = cell->start_ns,
-				    .detail = cell->detail,
-				    .pid = cell->pid,
-				    .flags = FT_TOTAL };
-	struct ft_count add = { .count = cell->count, .last_ns = cell->last_ns };
-	struct ft_sink to;
-
-	if (!ft_sink_open(&to, cell->generation))
-		return 0;
-	__builtin_memcpy(key.comm, cell->comm, sizeof(key.comm));
-	add.sums[0] = cell->ns;
-	if (ft_count_sums(to.counts, &key, &add) < 0) {
-		to.st->kept -= add.count;
-		to.st->lost_counts_full += add.count;
-	}
-	return 0;
-}
-
-/* Adds a call to its cell. Returns true if it is the first in it. */
-static __always_inline bool ft_add_to_cell(u32 pid, u64 start_ns, u64 detail, u64 ns, u64 now,
-					   u32 gen)
-{
-	u32 at = (pid * 0x9e3779b1u ^ (u32)detail * 0x85ebca6bu ^
-		  (u32)(detail >> 32) * 0xc2b2ae35u) >>
-		 20;
-	struct ft_cell *cell;
-
-	at = (at & (FT_CELLS - 1)) + (gen & 1) * FT_CELLS;
-	cell = bpf_map_lookup_elem(&cells, &at);
-	if (!cell)
-		return false; /* cannot happen: the mask sees to it */
-	if (cell->generation == gen && cell->count) {
-		if (cell->detail == detail && cell->pid == pid && cell->start_ns == start_ns) {
-			cell->count++;
-			cell->ns += ns;
-			cell->last_ns = now;
-			return false;
-		}
-		ft_spill(cell);
-	}
-	cell->start_ns = start_ns;
-	cell->detail = detail;
-	cell->count = 1;
-	cell->ns = ns;
-	cell->last_ns = now;
-	cell->pid = pid;
-	cell->generation = gen;
-	bpf_get_current_comm(cell->comm, sizeof(cell->comm));
-	return true;
 }
 
 SEC("tp_btf/sys_enter")
@@ -143,45 +66,72 @@ static __always_inline u64 ft_detail(struct ft_call *c, s64 ret)
 	return detail;
 }
 
+/* Counts a call in the totals. Returns true if it is the first of its total. */
+static __always_inline bool ft_count_call(struct task_struct *task, u64 detail, u64 ns, u64 now, u32 gen)
+{
+	u64 start_ns = task->group_leader->start_boottime;
+	u32 pid = task->tgid;
+	struct ft_cell *cell = ft_cell_at(pid, detail, 0, gen);
+	bool first;
+
+	if (!cell)
+		return false;
+	first = !ft_cell_is(cell, pid, start_ns, detail, 0, gen);
+	if (first)
+		ft_cell_begin(cell, pid, start_ns, detail, 0, gen);
+	ft_cell_add(cell, ns, 0, now);
+	return first;
+}
+
+/* Takes the stack of a call. */
+static __noinline int ft_look_at_call(void *ctx, u64 detail, u64 ns, u32 stands_for, u64 gen_and_exact)
+{
+	struct ft_scratch *s = ft_scratch_try();
+	struct ft_seen seen = { .add.count = 1, .stacks = FT_USER_STACK, .counted = true };
+
+	seen.gen = gen_and_exact;
+	seen.exact = gen_and_exact >> 32;
+	/* What the totals have counted is looked at because it is the first, or chosen. */
+	seen.first = true;
+	seen.stands_for = stands_for;
+	seen.key.detail = detail;
+	seen.add.sums[0] = ns;
+	seen.add.last_ns = bpf_ktime_get_ns();
+	ft_identify(&seen.key, (void *)bpf_get_current_task(), bpf_get_current_pid_tgid());
+	ft_observe(ctx, s, &seen);
+	if (s)
+		ft_scratch_put(s);
+	return 0;
+}
+
 SEC("tp_btf/sys_exit")
 int syscalls_exit(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	u32 tid = task->pid, at;
+	u32 tid = task->pid, gen = generation, at = gen & 1, stands_for;
 	struct ft_call *c = ft_call_find(tid);
-	struct ft_seen seen = { .add.count = 1, .stacks = FT_USER_STACK, .counted = true };
-	struct ft_scratch *s;
+	u64 now, ns, detail;
 	struct ft_stats *st;
-	u64 now;
 
 	if (!c)
 		return 0;
 	now = bpf_ktime_get_ns();
-	seen.gen = generation;
-	seen.add.last_ns = now;
-	seen.add.sums[0] = now - c->enter_ns;
-	seen.key.detail = ft_detail(c, ctx[1]) | ft_length(seen.add.sums[0]);
-	seen.stands_for = ft_rate_choose(&c->rate, now);
+	ns = now - c->enter_ns;
+	detail = ft_detail(c, ctx[1]) | ft_length(ns);
+	stands_for = ft_rate_choose(&c->rate, now);
 	if (!ft_call_end(c, tid))
 		return 0;
-	at = seen.gen & 1;
 	st = bpf_map_lookup_elem(&stats, &at);
 	if (!st)
 		return 0; /* cannot happen: the array has two entries */
 	st->taken++;
-	seen.exact = !look_ns || seen.add.sums[0] >= always_ns;
-	if (!seen.exact) {
-		st->kept++;
-		seen.first = ft_add_to_cell(task->tgid, task->group_leader->start_boottime,
-					    seen.key.detail, seen.add.sums[0], now, seen.gen);
-		if (!seen.stands_for && !seen.first)
-			return 0;
+	if (!look_ns || ns >= always_ns) {
+		ft_look_at_call(ctx, detail, ns, stands_for, gen | 1ULL << 32);
+		return 0;
 	}
-	ft_identify(&seen.key, (void *)task, bpf_get_current_pid_tgid());
-	s = ft_scratch_try();
-	ft_observe(ctx, s, &seen);
-	if (s)
-		ft_scratch_put(s);
+	st->kept++;
+	if (ft_count_call((void *)task, detail, ns, now, gen) || stands_for)
+		ft_look_at_call(ctx, detail, ns, stands_for, gen);
 	return 0;
 }
 
@@ -207,7 +157,7 @@ int syscalls_thread_exit(u64 *ctx)
 		return 0; /* cannot happen: the array has two entries */
 	st->taken++;
 	st->kept++;
-	ft_add_to_cell(task->tgid, task->group_leader->start_boottime, detail, ns, now, gen);
+	ft_count_call((void *)task, detail, ns, now, gen);
 	return 0;
 }
 

@@ -14,8 +14,8 @@
 volatile u32 session = 1;
 
 struct ft_call {
-	u64 enter_ns;
-	u32 tid; /* whose it is, 0: free */
+	u64 enter_ns; /* 0: the thread is in no call */
+	u32 tid; /* whose it is, 0: nobody's; stays for its next call */
 	u32 session;
 	u32 nr;
 	u8 compat; /* a number of 32-bit programs */
@@ -54,10 +54,16 @@ static __always_inline struct ft_call *ft_call_take(u32 tid)
 
 	if (!c)
 		return 0; /* cannot happen: the mask sees to it */
-	was = __sync_val_compare_and_swap(&c->tid, 0, tid);
-	if (was == 0 || was == tid)
+	was = *(volatile u32 *)&c->tid;
+	if (was == tid)
 		return c;
-	if (c->session != session && __sync_val_compare_and_swap(&c->tid, was, tid) == was)
+	/*
+	 * A place whose owner is in no call can be had. Should the owner enter one
+	 * at this very moment, that call is not seen: an atomic operation for each
+	 * call would cost more than all the rest.
+	 */
+	if ((!c->enter_ns || c->session != session) &&
+	    __sync_val_compare_and_swap(&c->tid, was, tid) == was)
 		return c;
 	__sync_fetch_and_add(&calls_spilled, 1);
 	if (bpf_map_update_elem(&spilled_calls, &tid, &fresh, BPF_ANY)) {
@@ -97,7 +103,7 @@ static __always_inline struct ft_call *ft_call_find(u32 tid)
 	u32 at = tid & (FT_CALL_SLOTS - 1);
 	struct ft_call *c = bpf_map_lookup_elem(&calls, &at);
 
-	if (c && c->tid == tid)
+	if (c && c->tid == tid && c->enter_ns)
 		return c;
 	if (!*(volatile u64 *)&calls_spilled)
 		return 0;
@@ -113,10 +119,40 @@ static __always_inline bool ft_call_end(struct ft_call *c, u32 tid)
 		bpf_map_delete_elem(&spilled_calls, &tid);
 		__sync_fetch_and_add(&calls_spilled, -1);
 	} else {
-		barrier();
-		*(volatile u32 *)&c->tid = 0;
+		*(volatile u64 *)&c->enter_ns = 0;
 	}
 	return current;
+}
+
+/* Reads the first two arguments of a call. Returns false if that fails. */
+static __always_inline bool ft_call_args(void *regs, bool compat, u64 *args)
+{
+#if defined(__TARGET_ARCH_x86)
+	u64 words[2];
+
+	/* 64-bit: si, di. 32-bit: bx; cx. Offsets in struct pt_regs. */
+	if (!compat) {
+		if (bpf_probe_read_kernel(words, sizeof(words), regs + 104))
+			return false;
+		args[0] = words[1];
+		args[1] = words[0];
+		return true;
+	}
+	if (bpf_probe_read_kernel(&words[0], sizeof(words[0]), regs + 40) ||
+	    bpf_probe_read_kernel(&words[1], sizeof(words[1]), regs + 88))
+		return false;
+	args[0] = (u32)words[0];
+	args[1] = (u32)words[1];
+	return true;
+#else
+	if (bpf_probe_read_kernel(args, 2 * sizeof(*args), regs))
+		return false;
+	if (compat) {
+		args[0] = (u32)args[0];
+		args[1] = (u32)args[1];
+	}
+	return true;
+#endif
 }
 
 /*

@@ -88,6 +88,28 @@ static __noinline int ft_observe(void *ctx, struct ft_scratch *s, struct ft_seen
 	return 0;
 }
 
+/*
+ * Room for what was seen, for programs whose stack would be too large. Who has
+ * taken the scratch space may use it.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct ft_seen);
+} seen_room SEC(".maps");
+
+/* Returns the room, emptied; never 0 in fact. */
+static __always_inline struct ft_seen *ft_seen_room(void)
+{
+	u32 zero = 0;
+	struct ft_seen *seen = bpf_map_lookup_elem(&seen_room, &zero);
+
+	if (seen)
+		__builtin_memset(seen, 0, sizeof(*seen));
+	return seen;
+}
+
 /* The scratch space, or 0 if it is in use; ft_scratch_put gives it back. */
 static __always_inline struct ft_scratch *ft_scratch_try(void)
 {

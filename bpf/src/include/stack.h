@@ -41,6 +41,20 @@ static __always_inline u64 ft_mix(u64 hash, u64 word)
 	return hash ^ (hash >> 32);
 }
 
+/* The ID of words[0..len) on top of root, at most one chunk. */
+static __always_inline u64 ft_chunk_id(struct ft_scratch *s, u32 len, u64 root)
+{
+	u64 hash = ft_mix(hash_seed, root);
+
+	for (u32 i = 0; i < FT_CHUNK_WORDS; i++) {
+		if (i >= len)
+			break;
+		hash = ft_mix(hash, s->words[i]);
+	}
+	hash = ft_mix(hash, len);
+	return hash ? hash : 1; /* 0 means "no stack" */
+}
+
 struct ft_store {
 	struct ft_scratch *s;
 	void *chunks;
