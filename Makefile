@@ -72,11 +72,15 @@ test: setup-test build ## run every test (as root: many profile real processes)
 	cd cmd/otelcol && $(GO) vet ./... && $(GO) test $(TEST_FLAGS) ./...
 
 .PHONY: bench
-bench: bench-go bench-start bench-command bench-agent bench-symbols bench-nginx bench-events ## measure; docs/benchmarks.md says what and how
+bench: bench-go bench-svg bench-start bench-command bench-agent bench-symbols bench-nginx bench-events ## measure; docs/benchmarks.md says what and how
 
 .PHONY: bench-go
 bench-go: ## Go benchmarks, BPF nanoseconds per sample among them
 	$(GO) test -tags integration -run '^$$' -bench . -benchmem -p 1 -timeout 60m ./...
+
+.PHONY: bench-svg
+bench-svg: setup-test ## drawing flame graphs, their size, and what a browser makes its user wait, beside d3-flame-graph
+	$(GO) run ./exporter/internal/benchsvg
 
 .PHONY: bench-start
 bench-start: setup-bench build ## from start to first sample, from end of recording to finished file

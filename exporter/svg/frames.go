@@ -111,12 +111,14 @@ func (d *drawing) look(b box) look {
 	}
 	f := &d.Graph.Frames[d.Nodes[b.node].Frame]
 	l.name = display(f.Name)
-	self := d.Self[d.opts.Weight][b.node]
+	if self := d.Self[d.opts.Weight][b.node]; self > 0 {
+		share += fmt.Sprintf(", self %s (%s)", d.unit.format(self), percent(self, d.totals[0]))
+	}
 	l.title = strings.Join(nonEmpty([]string{
 		l.name,
 		kindText(f),
 		sourceLine(f),
-		fmt.Sprintf("%s, self %s (%s)", share, d.unit.format(self), percent(self, d.totals[0])),
+		share,
 		change,
 	}), "\n")
 	if d.cmp == nil {

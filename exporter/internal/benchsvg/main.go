@@ -1,0 +1,138 @@
+//go:build linux
+
+// Program benchsvg measures flame graphs: what drawing them takes, how large the
+// files are, and how long a browser makes its user wait. Run it from the module's
+// folder: make bench-svg. For comparison it loads the same stacks into
+// d3-flame-graph, which make test installs from npm.
+//
+//	benchsvg [-sizes 1000,10000] [-browser=false]
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/flametel/flametel/exporter/internal/stackgen"
+	"github.com/flametel/flametel/exporter/svg"
+)
+
+func main() {
+	sizes := flag.String("sizes", "1000,10000,100000,1000000", "numbers of stacks")
+	withBrowser := flag.Bool("browser", true, "measure in Chromium, too, up to 100,000 stacks")
+	child := flag.String("draw", "", "internal: draw one file")
+	flag.Parse()
+	var err error
+	if *child != "" {
+		err = draw(*sizes, *child)
+	} else {
+		err = run(context.Background(), strings.Split(*sizes, ","), *withBrowser)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "benchsvg:", err)
+		os.Exit(1)
+	}
+}
+
+// drawn is what drawing one file took.
+type drawn struct {
+	Nodes   int
+	Seconds float64 // of CPU, user and system
+	MiB     float64 // of memory at the highest, beyond the graph itself
+	Bytes   int64
+}
+
+func run(ctx context.Context, sizes []string, withBrowser bool) error {
+	dir, err := os.MkdirTemp("", "benchsvg")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	fmt.Println("| stacks | frames | CPU s | MiB beyond the graph | file, MB |\n| --- | --- | --- | --- | --- |")
+	files := map[string]string{}
+	for _, size := range sizes {
+		files[size] = filepath.Join(dir, size+".svg")
+		d, err := drawInChild(ctx, size, files[size])
+		if err != nil {
+			return err
+		}
+		fmt.Printf("| %s | %d | %.2f | %.0f | %.2f |\n", size, d.Nodes-1, d.Seconds, d.MiB, float64(d.Bytes)/1e6)
+	}
+	if !withBrowser {
+		return nil
+	}
+	return browse(ctx, dir, sizes, files)
+}
+
+// drawInChild draws in a process of its own, so that its memory is that of one
+// file.
+func drawInChild(ctx context.Context, size, path string) (drawn, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return drawn{}, err
+	}
+	cmd := exec.CommandContext(ctx, self, "-sizes", size, "-draw", path)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return drawn{}, fmt.Errorf("draw %s stacks: %w", size, err)
+	}
+	var d drawn
+	return d, json.Unmarshal(out, &d)
+}
+
+// draw is the child. It draws once to warm up, unless that takes long.
+func draw(size, path string) error {
+	n, err := strconv.Atoi(size)
+	if err != nil {
+		return err
+	}
+	g := stackgen.New(n, 1).Graph()
+	opts := svg.Options{Layout: svg.Icicle}
+	rounds := 1
+	if n <= 100_000 {
+		rounds = 4
+	}
+	d := drawn{Nodes: len(g.Nodes)}
+	for range rounds {
+		before, err := settle()
+		if err != nil {
+			return err
+		}
+		start := cpuTime()
+		f, err := os.Create(path)
+		if err != nil {
+			return err
+		}
+		if err := svg.Write(f, g, opts); err != nil {
+			return err
+		}
+		if err := f.Close(); err != nil {
+			return err
+		}
+		d.Seconds = (cpuTime() - start).Seconds()
+		peak, err := status("VmHWM:")
+		if err != nil {
+			return err
+		}
+		d.MiB = float64(peak-before) / 1024
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	d.Bytes = info.Size()
+	return json.NewEncoder(os.Stdout).Encode(d)
+}
+
+func cpuTime() time.Duration {
+	u := usage()
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
