@@ -5,6 +5,7 @@ package bpf
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -116,4 +117,50 @@ func TestOffCPULooksAtSomeWaits(t *testing.T) {
 	_, sums := total(inCall(list, unix.SYS_CLOCK_NANOSLEEP))
 	require.InEpsilon(t, 20000, sums[1], 0.1)
 	require.InEpsilon(t, took, sums[0], 0.2)
+}
+
+// One long wait among many short ones is always there, whatever is looked at.
+func TestOffCPUKeepsRareLongWaits(t *testing.T) {
+	f := startFixture(t, "waits")
+	tr := tracer(t, OffCPU(OffCPUOptions{LookInterval: 2 * time.Millisecond}), f.pid())
+	drainOf(t, tr, f.pid())
+	took := f.do(t)
+	list, stats := drainOf(t, tr, f.pid())
+	require.Less(t, stats.Kept, uint64(15000))
+	long := false
+	for _, s := range inCall(list, unix.SYS_CLOCK_NANOSLEEP) {
+		long = long || s.Sums[0] >= uint64(time.Second) && s.Detail&OffCPUPreempted == 0
+	}
+	require.True(t, long)
+	_, sums := total(inCall(list, unix.SYS_CLOCK_NANOSLEEP))
+	require.InEpsilon(t, 20001, sums[1], 0.15)
+	require.InEpsilon(t, took, sums[0], 0.15)
+}
+
+// Threads that could run and have no CPU do not block.
+func TestOffCPUTellsPreemption(t *testing.T) {
+	var pids []int
+	for range 2 * runtime.NumCPU() {
+		pids = append(pids, start(t, "/bin/sh", "-c", "while :; do :; done").Process.Pid)
+	}
+	tr := tracer(t, OffCPU(OffCPUOptions{}), pids...)
+	time.Sleep(100 * time.Millisecond)
+	_, _, err := tr.Drain()
+	require.NoError(t, err)
+	began := time.Now()
+	time.Sleep(2 * time.Second)
+	samples, _, err := tr.Drain()
+	require.NoError(t, err)
+	wall := uint64(len(pids)) * uint64(time.Since(began))
+	var blocked, preempted uint64
+	for _, s := range samples {
+		if s.Detail&OffCPUPreempted != 0 {
+			preempted += s.Sums[0]
+		} else {
+			blocked += s.Sums[0]
+		}
+	}
+	require.Less(t, blocked, wall/100)
+	require.Greater(t, preempted, wall/4, "half of the threads have no CPU")
+	require.LessOrEqual(t, preempted, wall)
 }

@@ -155,3 +155,38 @@ func TestLengthsOfCalls(t *testing.T) {
 	}
 	require.EqualValues(t, 10000, stats)
 }
+
+// What ends in another way than others leaves nothing behind, and no call seems
+// to take longer than it can have.
+func TestSyscallsThatEndOtherwise(t *testing.T) {
+	f := startFixture(t, "odd")
+	tr := tracer(t, Syscalls(SyscallOptions{LookInterval: time.Millisecond}), f.pid())
+	began := time.Now()
+	f.do(t)
+	samples, stats, err := tr.Drain()
+	require.NoError(t, err)
+	require.Zero(t, stats.Lost())
+	took := uint64(time.Since(began))
+	counts := make(map[uint32]uint64)
+	for _, s := range samples {
+		if s.Flags&Selected != 0 {
+			continue
+		}
+		counts[uint32(s.Detail)] += s.Count
+		require.LessOrEqual(t, s.Sums[0], s.Count*took, "call %d", uint32(s.Detail))
+	}
+	require.EqualValues(t, 100, counts[unix.SYS_GETUID])
+	require.Zero(t, counts[unix.SYS_GETPPID], "seccomp refuses calls before they are traced")
+	require.NotContains(t, counts, ^uint32(0), "the number is that of the begin")
+	require.GreaterOrEqual(t, counts[unix.SYS_EXECVE], uint64(1))
+	// Nothing stays in the map of calls but those under way: one or two.
+	inCall := 0
+	var key uint32
+	var value syscallsFtCall
+	for entries := tr.objects.programs.Maps[syscallsMapCalls].Iterate(); entries.Next(&key, &value); {
+		if value.EnterNs != 0 {
+			inCall++
+		}
+	}
+	require.LessOrEqual(t, inCall, 2)
+}
