@@ -1,7 +1,7 @@
 package cli
 
 // recordHelp is at most 60 lines of 100 columns: one screen.
-const recordHelp = `Record where a Linux host spends its CPU time, and write a flame graph that opens in any browser.
+const recordHelp = `Record where a Linux host spends its time, and write a flame graph that opens in any browser.
 
 Usage:
   flametel record [flags] [-- command [argument]...]
@@ -20,7 +20,9 @@ Target (default: the whole host):
       --container ID          a container, by 12 to 64 digits of its ID; repeat it
   -a, --all                   the whole host
 Sampling:
-      --type cpu              what to sample: cpu                                    (default cpu)
+      --type KIND             cpu, off_cpu, syscalls, file_opens, file_reads, page_faults,
+                              lock_contention, kernel_allocations, tcp_retransmits; repeat it, or
+                              join with commas: each has files of its own            (default cpu)
   -d, --duration TIME         100ms to 24h, a number is seconds (default 30s, a command: to its end)
   -F, --frequency HZ          samples per second and CPU, 1 to 9999                   (default 99)
       --per-thread            tell threads of one name apart, by their IDs

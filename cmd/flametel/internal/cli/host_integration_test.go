@@ -312,3 +312,26 @@ func TestRecordWithoutTracefs(t *testing.T) {
 	assert.Zero(t, p.run(), "%s", p.stderr.String())
 	assert.Empty(t, p.stderr.String())
 }
+
+// Two kinds at once of a command: each has files of its own, and what the command
+// did is in them.
+func TestHostRecordsSeveralKinds(t *testing.T) {
+	t.Parallel()
+	p := flametel(t, realReceiver, "record", "--type", "file_opens,syscalls", "-o", "out.folded", "--",
+		"sh", "-c", "sleep 1; for i in 1 2 3; do cat missing-file; done; true")
+	require.Zero(t, p.run(), "%s", p.stderr.String())
+	missing := int64(0)
+	for stack, n := range folded(t, p.file("out.folded")) {
+		if strings.Contains(stack, "error:ENOENT") && strings.Contains(stack, "/missing-file") {
+			missing += n
+		}
+	}
+	assert.EqualValues(t, 3, missing)
+	calls := folded(t, p.file("out-syscalls.folded"))
+	assert.Positive(t, sum(calls))
+	for _, name := range []string{"out-open_time.folded", "out-syscall_time.folded"} {
+		assert.Positive(t, sum(folded(t, p.file(name))), name)
+	}
+	assert.Regexp(t, `(?m)^[0-9,]+ opens in `, p.stderr.String())
+	assert.Regexp(t, `(?m)^syscalls: [0-9,]+ calls from \d+ processes`, p.stderr.String())
+}

@@ -18,6 +18,10 @@ func (o *Options) receiverConfig(f xreceiver.Factory, pids []int) *receiver.Conf
 	cfg.Window = o.window()
 	cfg.DrainInterval = o.DrainInterval
 	cfg.CPU.Frequency = o.Frequency
+	cfg.CPU.Enabled = false
+	for _, k := range o.chosen() {
+		k.enable(cfg)
+	}
 	cfg.Targets.PIDs = pids
 	for _, c := range o.Cgroups {
 		cfg.Targets.Cgroups = append(cfg.Targets.Cgroups, cgroupPath(c))
@@ -74,6 +78,7 @@ func (o *Options) exporterConfig(f xexporter.Factory, out *output) *exporter.Con
 	cfg := f.CreateDefaultConfig().(*exporter.Config)
 	cfg.Path = out.path
 	cfg.Format = out.format
+	cfg.SampleType = out.sampleType
 	cfg.Interval = writeOnce
 	if out.path == stdoutPath {
 		cfg.Interval = 0 // it is written once as it is

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,7 +106,11 @@ func (r *recording) dryTarget(p *preflightReport) (err error) {
 		length = "until it ends"
 	}
 	p.line(good, "target", "%s, %s", r.subject(r.process), length)
-	p.line(good, "sampling", "%s at %d Hz on each of %d CPUs", strings.Join(r.Types, ", "), r.Frequency, runtime.NumCPU())
+	how := strings.Join(r.Types, ", ")
+	if slices.Contains(r.Types, DefaultType) {
+		how += fmt.Sprintf(" at %d Hz on each of %d CPUs", r.Frequency, runtime.NumCPU())
+	}
+	p.line(good, "sampling", "%s", how)
 	return nil
 }
 

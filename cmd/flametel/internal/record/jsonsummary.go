@@ -32,6 +32,8 @@ type Report struct {
 	Samples   int64  `json:"samples"` // in the outputs
 	Stacks    int    `json:"stacks"`
 	Processes int    `json:"processes"`
+	// Others are the kinds of profiles besides Type.
+	Others []Kind `json:"others,omitempty"`
 	// Accounting is what the profiler says; nil if it says nothing.
 	Accounting *Accounting `json:"accounting,omitempty"`
 	Top        []Function  `json:"top"`
@@ -44,6 +46,15 @@ type Output struct {
 	Path   string `json:"path"`
 	Format string `json:"format"`
 	Bytes  int64  `json:"bytes"` // 0 if it is not a file
+}
+
+// Kind is what was counted of a kind of profile.
+type Kind struct {
+	Type      string `json:"type"`
+	Samples   int64  `json:"samples"`
+	Stacks    int    `json:"stacks"`
+	Processes int    `json:"processes"`
+	Lost      int64  `json:"lost"`
 }
 
 // Seconds is how long a part of the work took.
@@ -106,12 +117,12 @@ func (r *recording) printJSON(code int) error {
 }
 
 func (r *recording) report(code int) *Report {
-	k := r.pipeline.tally.Kind(r.kind())
+	k := r.counted()
 	rep := &Report{
 		Version: version.Version, Command: valid8(r.Args), ExitCode: code, Ended: "time",
 		Outputs: []Output{}, Phases: []Seconds{}, Top: []Function{}, Unknown: []Module{},
 		Seconds: r.covered(k).Seconds(), OwnCPUSeconds: OwnCPU().Seconds(),
-		Type: r.kind(), Samples: k.Total, Stacks: k.Stacks(), Processes: k.Processes(),
+		Type: r.Types[0], Samples: k.Total, Stacks: k.Stacks(), Processes: k.Processes(),
 	}
 	switch {
 	case r.ended.err != nil:
@@ -124,12 +135,19 @@ func (r *recording) report(code int) *Report {
 	case r.command != nil && r.untilExit():
 		rep.Ended = "command"
 	}
-	for i := range r.outputs {
-		o := &r.outputs[i]
+	for _, o := range r.present() {
 		rep.Outputs = append(rep.Outputs, reported(o.path, o.kind()))
 		if files := o.files(); len(files) > 1 {
 			rep.Outputs = append(rep.Outputs, reported(files[1], "svg"))
 		}
+	}
+	for _, other := range r.chosen()[1:] {
+		t := other.tally(r.pipeline.tally)
+		one := Kind{Type: other.name, Samples: t.Total, Stacks: t.Stacks(), Processes: t.Processes()}
+		if t.Accounting != nil {
+			one.Lost = t.Accounting.Lost
+		}
+		rep.Others = append(rep.Others, one)
 	}
 	for _, p := range r.phases {
 		rep.Phases = append(rep.Phases, Seconds{p.what, p.took.Round(time.Microsecond).Seconds()})

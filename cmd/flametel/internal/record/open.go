@@ -63,7 +63,7 @@ func (r *recording) giveOutputs() {
 	if !yes {
 		return
 	}
-	for _, o := range r.outputs {
+	for _, o := range r.present() {
 		if o.path == stdoutPath || isDevice(o.path) {
 			continue
 		}

@@ -83,9 +83,6 @@ type Options struct {
 	watched bool // progress is shown on a terminal
 }
 
-// Kinds lists the profile kinds that can be recorded.
-func Kinds() []string { return []string{"cpu"} }
-
 // Formats lists the output formats.
 func Formats() []string { return []string{"svg", "folded", "pprof", "speedscope"} }
 
@@ -151,7 +148,10 @@ func (o *Options) validateSampling() error {
 	if len(o.Types) == 0 {
 		errs = append(errs, errors.New("--type must not be empty"))
 	}
-	for _, t := range o.Types {
+	for i, t := range o.Types {
+		if slices.Contains(o.Types[:i], t) {
+			errs = append(errs, fmt.Errorf("--type %s is given twice", t))
+		}
 		if !slices.Contains(Kinds(), t) {
 			errs = append(errs, fmt.Errorf("--type %q is not one of %s", t, strings.Join(Kinds(), ", ")))
 		}

@@ -24,6 +24,8 @@ type output struct {
 	// twin is the file in which the profile is compared with a baseline, "" if it
 	// is not.
 	twin string
+	// sampleType is the only type that is written, "" for all that come.
+	sampleType string
 	// reserved: we made an empty file under the name so that it stays ours.
 	reserved bool
 }

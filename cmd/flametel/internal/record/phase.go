@@ -48,7 +48,7 @@ func (r *recording) names() string {
 
 // snapshot writes the files as they are now. The recording goes on.
 func (r *recording) snapshot() {
-	kept, _, _ := r.pipeline.counts(r.kind())
+	kept, _, _ := r.pipeline.counts(r.first())
 	if kept == 0 {
 		r.Messages.Printf("flametel: no samples yet, so there is nothing to write")
 		return
@@ -73,6 +73,6 @@ func (r *recording) snapshot() {
 		for i := range files {
 			written[i] = terminal.Escape(files[i].written())
 		}
-		r.Messages.Printf("%s so far; wrote %s and goes on", figures.Counted(kept, "sample", "samples"), strings.Join(written, ", "))
+		r.Messages.Printf("%s so far; wrote %s and goes on", figures.Counted(kept, r.first().one, r.first().many), strings.Join(written, ", "))
 	}
 }

@@ -105,10 +105,10 @@ func (p *pipeline) ConsumeProfiles(ctx context.Context, profiles pprofile.Profil
 
 // counts returns the samples and distinct stacks so far, and how many samples
 // were lost.
-func (p *pipeline) counts(kind string) (kept, stacks, lost int64) {
+func (p *pipeline) counts(of *kind) (kept, stacks, lost int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	k := p.tally.Kind(kind)
+	k := of.tally(p.tally)
 	if k.Accounting != nil {
 		lost = k.Accounting.Lost
 	}

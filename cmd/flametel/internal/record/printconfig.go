@@ -18,7 +18,7 @@ func PrintConfig(s *Settings, o *Options) error {
 	var text bytes.Buffer
 	cfg := o.receiverConfig(s.Receiver, o.PIDs)
 	fmt.Fprintf(&text, "# %s\n# as a collector does it until it is stopped: otelcol --config collector.yaml\n", oneLine(shellQuote(s.Args)))
-	printReceiver(&text, cfg, o.Command)
+	printReceiver(&text, cfg, o.Command, o.Types)
 	names := printExporters(&text, s, o)
 	fmt.Fprintf(&text, `service:
   telemetry:
@@ -33,7 +33,7 @@ func PrintConfig(s *Settings, o *Options) error {
 	return err
 }
 
-func printReceiver(text *bytes.Buffer, cfg *receiver.Config, command []string) {
+func printReceiver(text *bytes.Buffer, cfg *receiver.Config, command, types []string) {
 	fmt.Fprintf(text, "receivers:\n  ebpf_profiler:\n    window: %v\n    drain_interval: %v\n", cfg.Window, cfg.DrainInterval)
 	switch {
 	case len(command) > 0:
@@ -42,7 +42,16 @@ func printReceiver(text *bytes.Buffer, cfg *receiver.Config, command []string) {
 	case len(cfg.Targets.PIDs)+len(cfg.Targets.Cgroups) > 0:
 		printTargets(text, &cfg.Targets)
 	}
-	fmt.Fprintf(text, "    cpu:\n      frequency: %d # Hz per CPU\n", cfg.CPU.Frequency)
+	if cfg.CPU.Enabled {
+		fmt.Fprintf(text, "    cpu:\n      frequency: %d # Hz per CPU\n", cfg.CPU.Frequency)
+	} else {
+		text.WriteString("    cpu:\n      enabled: false\n")
+	}
+	for _, name := range types {
+		if name != DefaultType {
+			fmt.Fprintf(text, "    %s: {}\n", name)
+		}
+	}
 	if cfg.PerThread {
 		fmt.Fprintf(text, "    per_thread: true\n")
 	}
@@ -87,6 +96,9 @@ func printExporter(text *bytes.Buffer, name string, cfg *exporter.Config) {
 		fmt.Fprintf(text, "    format: %s\n", cfg.Format)
 	}
 	fmt.Fprintf(text, "    interval: 0s # one file, complete when the collector stops\n    max_files: %d\n", cfg.MaxFiles)
+	if cfg.SampleType != "" {
+		fmt.Fprintf(text, "    sample_type: %s\n", cfg.SampleType)
+	}
 	if cfg.Title != "" {
 		fmt.Fprintf(text, "    title: %s\n", yamlString(cfg.Title))
 	}
@@ -121,7 +133,7 @@ func (o *Options) collectorOutputs() []output {
 		if o.Baseline != "" && i == compared(o.Outputs) {
 			out.twin = twinOf(path)
 		}
-		outputs = append(outputs, out)
+		outputs = append(outputs, o.expand(out)...)
 	}
 	if len(outputs) > 0 {
 		return outputs
@@ -137,7 +149,7 @@ func (o *Options) collectorOutputs() []output {
 	if o.Baseline != "" {
 		out.twin = twinOf(out.path)
 	}
-	return []output{out}
+	return o.expand(out)
 }
 
 // yamlString quotes a string for YAML, of which JSON is a part, in a collector's

@@ -26,7 +26,7 @@ func (r *recording) announce() {
 	case r.command != nil:
 		length, stop = "for at most "+span(r.duration()), ""
 	}
-	r.Messages.Printf("recording %s at %d Hz %s%s", r.subject(r.process), r.Frequency, length, stop)
+	r.Messages.Printf("recording %s %s %s%s", r.subject(r.process), r.how(), length, stop)
 	if r.Frequency > fastFrequency {
 		r.Messages.Printf("flametel: warning: above %d Hz sampling slows down what it measures", fastFrequency)
 	}
@@ -77,10 +77,10 @@ func (p *progress) show() {
 // text is the progress line: time, samples, losses, and the part of one CPU that
 // we use ourselves.
 func (p *progress) text(elapsed time.Duration, own float64) string {
-	kept, stacks, lost := p.pipeline.counts(p.kind())
+	kept, stacks, lost := p.pipeline.counts(p.first())
 	counts := "no samples yet"
 	if kept+lost > 0 {
-		counts = fmt.Sprintf("%s, %s, %s lost", figures.Counted(kept, "sample", "samples"), figures.Counted(stacks, "stack", "stacks"), figures.Grouped(lost))
+		counts = fmt.Sprintf("%s, %s, %s lost", figures.Counted(kept, p.first().one, p.first().many), figures.Counted(stacks, "stack", "stacks"), figures.Grouped(lost))
 	}
 	of := ""
 	if d := p.duration(); d > 0 {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/flametel/flametel/cmd/flametel/internal/child"
+	"github.com/flametel/flametel/cmd/flametel/internal/tally"
 	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
 	"github.com/flametel/flametel/receiver"
 )
@@ -76,14 +78,14 @@ func (r *recording) prepare() (err error) {
 		if text := out.mismatch(); text != "" {
 			r.Messages.Printf("flametel: warning: %s", text)
 		}
-		r.outputs = append(r.outputs, out)
+		r.outputs = append(r.outputs, r.expand(out)...)
 	}
 	if len(r.outputs) == 0 {
 		out, err := reserve(r.what(r.process), r.Now(), r.Format)
 		if err != nil {
 			return err
 		}
-		r.outputs = []output{out}
+		r.outputs = r.expand(out)
 	}
 	return r.prepareBaseline()
 }
@@ -221,7 +223,7 @@ func (r *recording) code(why outcome) int {
 	switch {
 	case why.signal != nil:
 		return SignalCode(why.signal)
-	case r.pipeline.tally.Kind(r.kind()).Total == 0:
+	case r.nothing():
 		return CodeNoSamples
 	}
 	return CodeOK
@@ -240,5 +242,13 @@ func (r *recording) awaitCommand() int {
 	return r.command.Code()
 }
 
-// kind is the profile kind that the summary is about.
-func (r *recording) kind() string { return r.Types[0] }
+// nothing: no kind has a sample.
+func (r *recording) nothing() bool {
+	return !slices.ContainsFunc(r.chosen(), func(k kind) bool { return k.tally(r.pipeline.tally).Total > 0 })
+}
+
+// first is the profile kind that the summary is about.
+func (r *recording) first() *kind { return &r.chosen()[0] }
+
+// counted is what was counted of it.
+func (r *recording) counted() *tally.Kind { return r.first().tally(r.pipeline.tally) }

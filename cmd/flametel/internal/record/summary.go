@@ -35,7 +35,7 @@ func (r *recording) summarize(interrupted os.Signal) {
 }
 
 func (r *recording) summary(interrupted os.Signal) []string {
-	k := r.pipeline.tally.Kind(r.kind())
+	k := r.counted()
 	var lines []string
 	if k.Total == 0 {
 		lines = append(lines, "no samples: "+r.reason(k.Accounting))
@@ -50,14 +50,23 @@ func (r *recording) summary(interrupted os.Signal) []string {
 	if a := k.Accounting; a != nil && a.Taken > 0 {
 		lines = append(lines, losses(a))
 	}
+	lines = append(lines, r.others()...)
 	top := k.Top(functions)
 	if len(top) > 0 {
-		lines[len(lines)-1] += "; top by self time:"
+		lines[len(lines)-1] += "; top " + r.by() + ":"
 	}
 	for _, s := range top {
 		lines = append(lines, fmt.Sprintf("%7s  %-7s  %s", percent(s.Self, k.Total), s.Kind, terminal.Clip(s.Name, maxFunction)))
 	}
 	return append(lines, r.wrote(interrupted))
+}
+
+// by says by what functions are sorted.
+func (r *recording) by() string {
+	if r.Types[0] == DefaultType {
+		return "by self time"
+	}
+	return "of " + r.first().many
 }
 
 // covered is how long samples were taken, as the outputs show it.
@@ -70,7 +79,7 @@ func (r *recording) covered(k *tally.Kind) time.Duration {
 
 // totals is the line about what is in the files.
 func (r *recording) totals(k *tally.Kind) string {
-	text := fmt.Sprintf("%s in %s", figures.Counted(k.Total, "sample", "samples"), seconds(r.covered(k)))
+	text := fmt.Sprintf("%s in %s", figures.Counted(k.Total, r.first().one, r.first().many), seconds(r.covered(k)))
 	if n := k.Processes(); n > 0 {
 		text += " from " + figures.Counted(int64(n), "process", "processes")
 	}
@@ -151,8 +160,9 @@ func causes(losses []tally.Loss) string {
 // reason says why there are no samples.
 func (r *recording) reason(a *tally.Accounting) string {
 	period := time.Second / time.Duration(r.Frequency)
+	onCPU := r.Types[0] == DefaultType
 	switch {
-	case a != nil && a.Lost == 0 && r.covered(r.pipeline.tally.Kind(r.kind())) < period:
+	case onCPU && a != nil && a.Lost == 0 && r.covered(r.counted()) < period:
 		return fmt.Sprintf("the recording was shorter than one sampling period of %s; raise --frequency", span(period))
 	case a == nil || a.Taken == 0:
 		return "none was taken in this time"
@@ -160,6 +170,10 @@ func (r *recording) reason(a *tally.Accounting) string {
 		return "what was taken was lost"
 	case a.LeftOut > 0:
 		return fmt.Sprintf("none of %s has a frame that you asked for", figures.Counted(a.LeftOut, "sample", "samples"))
+	case !onCPU && a.Filtered > 0:
+		return "what you record did nothing of the kind (" + r.Types[0] + ")"
+	case !onCPU:
+		return "nothing of the kind happened (" + r.Types[0] + ")"
 	case a.Filtered > 0 && len(r.Containers)+len(r.Cgroups) > 0:
 		return "no process of what you record used a CPU"
 	case a.Filtered > 0:
@@ -190,13 +204,13 @@ func (r *recording) hint() string {
 
 // wrote is the last line: what became of the recording and where it is.
 func (r *recording) wrote(interrupted os.Signal) string {
-	names := make([]string, len(r.outputs))
-	for i := range r.outputs {
-		names[i] = terminal.Escape(r.outputs[i].written())
+	var names []string
+	for _, out := range r.present() {
+		names = append(names, terminal.Escape(out.written()))
 	}
 	text := "wrote " + strings.Join(names, ", ") + r.hint()
 	if interrupted != nil {
-		return fmt.Sprintf("interrupted after %s; %s", seconds(r.covered(r.pipeline.tally.Kind(r.kind()))), text)
+		return fmt.Sprintf("interrupted after %s; %s", seconds(r.covered(r.counted())), text)
 	}
 	return text
 }

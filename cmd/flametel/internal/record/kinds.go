@@ -1,0 +1,152 @@
+package record
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/flametel/flametel/cmd/flametel/internal/figures"
+	"github.com/flametel/flametel/cmd/flametel/internal/tally"
+	"github.com/flametel/flametel/receiver"
+)
+
+// kind is something that can be recorded.
+type kind struct {
+	name string // as in --type and in the configuration of the receiver
+	// types are the sample types that come of it. The picture that is written
+	// under the name that was asked for is of the first.
+	types []string
+	// counted is the sample type that counts events, which are called one or many.
+	counted, one, many string
+	enable             func(*receiver.Config)
+}
+
+func kinds() []kind {
+	return []kind{
+		{"cpu", []string{"cpu"}, "cpu", "sample", "samples", func(c *receiver.Config) { c.CPU.Enabled = true }},
+		{"off_cpu", []string{"off_cpu", "events"}, "events", "wait", "waits", func(c *receiver.Config) { c.OffCPU.GetOrInsertDefault() }},
+		{"syscalls", []string{"syscalls", "syscall_time"}, "syscalls", "call", "calls", func(c *receiver.Config) { c.Syscalls.GetOrInsertDefault() }},
+		{"file_opens", []string{"opens", "open_time"}, "opens", "open", "opens", func(c *receiver.Config) { c.FileOpens.GetOrInsertDefault() }},
+		{"file_reads", []string{"reads", "read_time", "read_bytes"}, "reads", "read", "reads", func(c *receiver.Config) { c.FileReads.GetOrInsertDefault() }},
+		{"page_faults", []string{"faults"}, "faults", "page fault", "page faults", func(c *receiver.Config) { c.PageFaults.GetOrInsertDefault() }},
+		{"lock_contention", []string{"waits", "wait_time"}, "waits", "wait", "waits", func(c *receiver.Config) { c.LockContention.GetOrInsertDefault() }},
+		{"kernel_allocations", []string{"allocations", "allocated", "requested"}, "allocations", "allocation", "allocations", func(c *receiver.Config) { c.KernelAllocations.GetOrInsertDefault() }},
+		{"tcp_retransmits", []string{"retransmits"}, "retransmits", "segment", "segments", func(c *receiver.Config) { c.TCPRetransmits.GetOrInsertDefault() }},
+	}
+}
+
+// Kinds lists the profile kinds that can be recorded.
+func Kinds() []string {
+	var names []string
+	for _, k := range kinds() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// chosen are the kinds that are recorded, as they were asked for. Options must be
+// valid.
+func (o *Options) chosen() (list []kind) {
+	all := kinds()
+	for _, name := range o.Types {
+		if i := slices.IndexFunc(all, func(k kind) bool { return k.name == name }); i >= 0 {
+			list = append(list, all[i])
+		}
+	}
+	return list
+}
+
+// onlyCPU: nothing but CPU time is recorded.
+func (o *Options) onlyCPU() bool { return len(o.Types) == 1 && o.Types[0] == DefaultType }
+
+// sampleTypes are all types that come of the kinds, those of the first kind first.
+func (o *Options) sampleTypes() (list []string) {
+	for _, k := range o.chosen() {
+		list = append(list, k.types...)
+	}
+	return list
+}
+
+// tally returns what was counted of a kind, and what the profiler accounts for.
+func (k *kind) tally(t *tally.Tally) *tally.Kind {
+	counted := t.Kind(k.counted)
+	if counted.Accounting == nil {
+		counted.Accounting = t.Kind(k.types[0]).Accounting
+	}
+	return counted
+}
+
+// expand gives each sample type a file of its own beside the one asked for, in
+// formats that hold one type: NAME-TYPE.svg.
+func (o *Options) expand(out output) []output {
+	types := o.sampleTypes()
+	out.sampleType = ""
+	if len(types) < 2 {
+		return []output{out}
+	}
+	if by := out.kind(); by == "pprof" || by == "speedscope" {
+		return []output{out}
+	}
+	out.sampleType = types[0]
+	list := []output{out}
+	if out.path == stdoutPath || isDevice(out.path) {
+		return list
+	}
+	for _, t := range types[1:] {
+		list = append(list, output{path: typedPath(out.path, t), format: out.format, sampleType: t})
+	}
+	return list
+}
+
+// typedPath puts the type before the extension.
+func typedPath(path, sampleType string) string {
+	for _, k := range knownFormats() {
+		if stem, found := strings.CutSuffix(path, k.extension); found {
+			return stem + "-" + sampleType + k.extension
+		}
+	}
+	return path + "-" + sampleType
+}
+
+// present are the outputs that were written: a type without samples has no file.
+func (r *recording) present() (list []output) {
+	for _, out := range r.outputs {
+		if _, err := os.Stat(out.path); err != nil && out.sampleType != "" && out.path != stdoutPath {
+			continue
+		}
+		list = append(list, out)
+	}
+	return list
+}
+
+// how is what is recorded and how often: "at 99 Hz", or the kinds.
+func (o *Options) how() string {
+	if o.onlyCPU() {
+		return fmt.Sprintf("at %d Hz", o.Frequency)
+	}
+	text := "(" + strings.Join(o.Types, ", ")
+	if slices.Contains(o.Types, DefaultType) {
+		text += fmt.Sprintf(" at %d Hz", o.Frequency)
+	}
+	return text + ")"
+}
+
+// others are lines about the kinds besides the first.
+func (r *recording) others() (lines []string) {
+	for _, k := range r.chosen()[1:] {
+		t := k.tally(r.pipeline.tally)
+		text := fmt.Sprintf("%s: %s", k.name, figures.Counted(t.Total, k.one, k.many))
+		if n := t.Processes(); n > 0 {
+			text += " from " + figures.Counted(int64(n), "process", "processes") + ", " + figures.Counted(int64(t.Stacks()), "stack", "stacks")
+		}
+		if a := t.Accounting; a != nil {
+			text += fmt.Sprintf("; %s lost", figures.Grouped(a.Lost))
+			if a.Lost > 0 {
+				text += causes(a.LostBy())
+			}
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}
