@@ -86,21 +86,34 @@ static __always_inline bool ft_count_call(struct task_struct *task, u64 detail, 
 /* Takes the stack of a call. */
 static __noinline int ft_look_at_call(void *ctx, u64 detail, u64 ns, u32 stands_for, u64 gen_and_exact)
 {
+	bool exact = gen_and_exact >> 32;
 	struct ft_scratch *s = ft_scratch_try();
-	struct ft_seen seen = { .add.count = 1, .stacks = FT_USER_STACK, .counted = true };
+	struct ft_seen *seen;
+	struct ft_sink to;
 
-	seen.gen = gen_and_exact;
-	seen.exact = gen_and_exact >> 32;
-	/* What the totals have counted is looked at because it is the first, or chosen. */
-	seen.first = true;
-	seen.stands_for = stands_for;
-	seen.key.detail = detail;
-	seen.add.sums[0] = ns;
-	seen.add.last_ns = bpf_ktime_get_ns();
-	ft_identify(&seen.key, (void *)bpf_get_current_task(), bpf_get_current_pid_tgid());
-	ft_observe(ctx, s, &seen);
-	if (s)
-		ft_scratch_put(s);
+	if (!s) {
+		/* What the totals have counted is not lost without its stack. */
+		if (exact && ft_sink_open(&to, gen_and_exact))
+			ft_bump(&to.st->lost_scratch);
+		return 0;
+	}
+	seen = ft_seen_room();
+	if (seen) {
+		seen->gen = gen_and_exact;
+		seen->exact = exact;
+		seen->stacks = FT_USER_STACK;
+		seen->counted = true;
+		/* It is looked at because it is the first of its total, or chosen. */
+		seen->first = true;
+		seen->stands_for = stands_for;
+		seen->key.detail = detail;
+		seen->add.count = 1;
+		seen->add.sums[0] = ns;
+		seen->add.last_ns = bpf_ktime_get_ns();
+		ft_identify(&seen->key, (void *)bpf_get_current_task(), bpf_get_current_pid_tgid());
+		ft_observe(ctx, s, seen);
+	}
+	ft_scratch_put(s);
 	return 0;
 }
 
