@@ -21,6 +21,7 @@ R [fill="#5c6570"]{fill:#98a4b0}
 R [fill="#a33a00"]{fill:#ff9d66}
 R [fill="#0b57a4"]{fill:#7cc0ff}
 R [stroke="#fff"]{stroke:#14181d}
+R rect[opacity="0.6"]{opacity:.8}
 R rect[fill="#E4E9F0"]{fill:#9AA7B8}
 R rect[fill="#F1F3F5"]{fill:#77828F}
 R rect[fill="#FBFBF8"]{fill:#BFC6CD}

@@ -42,6 +42,7 @@ groff                             groff-base
 clang++-14                        clang-14
 debuginfod                        debuginfod
 dwz                               dwz
+firefox-esr                       firefox-esr
 g++                               g++
 gdb                               gdb
 java                              default-jdk-headless
