@@ -12,9 +12,14 @@ import (
 // late. It delays the next drain, for which the kernel's maps have room.
 const settlePatience = 500 * time.Millisecond
 
+// forgetAfter is how long symbols are kept that no stack needs. Names of a window
+// are kept by the window.
+const forgetAfter = 3 * time.Minute
+
 // Settle gives frames of generated code the names that their runtimes have
 // written since they were sampled, also those that do so when they end.
 func (h *hostSource) Settle(w *window.Window) {
+	defer h.symbolizer.Forget(forgetAfter)
 	names := h.symbolizer.Settle(settlePatience)
 	w.Rename(names)
 	h.adviser.settle(names)

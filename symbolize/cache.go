@@ -3,6 +3,7 @@ package symbolize
 import (
 	"cmp"
 	"slices"
+	"time"
 )
 
 // What entries of caches take, in bytes: the value, its share of a map (a slot
@@ -57,6 +58,37 @@ func (s *Symbolizer) shrink() {
 		s.holdings = s.holdings[:n-1]
 		s.evictions++
 	}
+}
+
+// mark is how many stacks had been named at a time.
+type mark struct {
+	at   time.Time
+	tick uint64
+}
+
+// Forget gives back what no stack has needed for a time: on a host that builds
+// programs, the symbols of those that are gone. Call it now and then; what it
+// gives back is read again if it is needed.
+func (s *Symbolizer) Forget(unused time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	s.marks = append(s.marks, mark{now, s.tick})
+	old := 0
+	for old+1 < len(s.marks) && now.Sub(s.marks[old+1].at) >= unused {
+		old++
+	}
+	s.marks = slices.Delete(s.marks, 0, old)
+	if now.Sub(s.marks[0].at) < unused {
+		return
+	}
+	s.holdings = slices.DeleteFunc(s.holdings, func(h *holding) bool {
+		if h.used > s.marks[0].tick {
+			return false
+		}
+		s.drop(h)
+		return true
+	})
 }
 
 func (s *Symbolizer) drop(h *holding) {

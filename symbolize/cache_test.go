@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -68,6 +69,30 @@ func TestWhatIsUsedStays(t *testing.T) {
 		require.Same(t, hot, one(s, p, l.at(ms[0], "f")))
 	}
 	assert.Positive(t, s.Stats().Evictions)
+}
+
+func TestWhatIsNotNeededForAWhileIsGivenBack(t *testing.T) {
+	t.Parallel()
+	l := functions(t, "-Wl,--build-id=0x01", "f")
+	proc, ms := copies(t, l, 3)
+	now := time.Unix(1e9, 0)
+	s := newPatient(Options{ProcRoot: proc, Now: func() time.Time { return now }})
+	defer s.Close()
+	p := process(s, ms...)
+	cold, hot := one(s, p, l.at(ms[0], "f")), one(s, p, l.at(ms[1], "f"))
+	before := s.Stats().CacheBytes
+	for range 10 {
+		s.Forget(time.Minute)
+		now = now.Add(10 * time.Second)
+		require.Same(t, hot, one(s, p, l.at(ms[1], "f")))
+	}
+	assert.Less(t, s.Stats().CacheBytes, before)
+	assert.Positive(t, s.Stats().CacheBytes)
+	again := one(s, p, l.at(ms[0], "f"))
+	assert.NotSame(t, cold, again)
+	assert.Equal(t, name(cold), name(again))
+	assert.Equal(t, before, s.Stats().CacheBytes)
+	assert.LessOrEqual(t, len(s.marks), 7, "one for each call within the time")
 }
 
 func TestOpenFilesAreBoundedAndOpenedAgain(t *testing.T) {

@@ -62,6 +62,7 @@ type Symbolizer struct {
 	began     time.Time  // of the stack at hand, zero if not known
 	held      int64
 	holdings  []*holding
+	marks     []mark // when how many stacks had been named, the oldest first
 	evictions uint64
 	late      int // files being read
 	strays    map[addr.Virtual]*Frame
