@@ -154,7 +154,9 @@ func measurePage(browser context.Context, s steps, size, path string) error {
 			break
 		}
 		if err != nil {
-			return fmt.Errorf("%s, %s: %w", s.name, name, err)
+			fmt.Fprintf(os.Stderr, "benchsvg: %s, %s: %v\n", s.name, name, err)
+			row += " fails |"
+			continue
 		}
 		slices.Sort(times)
 		row += fmt.Sprintf(" %.0f / %.0f |", times[len(times)/2], times[(len(times)*95-1)/100])

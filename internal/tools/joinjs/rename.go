@@ -138,14 +138,14 @@ func (s *stripper) wordToken(word string) error {
 		return nil
 	}
 	if n := len(s.open); n > 0 && s.open[n-1] == object && s.word == "" && (before == '{' || before == ',') {
-		switch {
-		case next == ':':
+		switch next {
+		case ':':
 			s.emit(word, word)
 			return nil
-		case next == ',' || next == '}' || next == '=':
+		case ',', '}', '=':
 			s.emit(word, word+":"+s.rename(word))
 			return nil
-		case next == '(':
+		case '(':
 			return fmt.Errorf("the key %s is a method: write it as a property", word)
 		}
 	}
