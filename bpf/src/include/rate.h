@@ -28,9 +28,11 @@ static __always_inline u32 ft_rate_choose(struct ft_rate *r, u64 now)
 
 	if (!look_ns)
 		return 1;
-	r->last_ns = now;
 	if (gap >= look_ns)
 		gap = look_ns;
+	if (!r->last_ns)
+		r->gap_ns = gap; /* nothing is known: as if they were seldom */
+	r->last_ns = now;
 	/* The mean over the last eight, rounded up so that it can grow again. */
 	r->gap_ns += ((s64)gap - (s64)r->gap_ns + 7) >> 3;
 	n = (u32)look_ns / (r->gap_ns | 1);
