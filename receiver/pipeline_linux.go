@@ -205,7 +205,7 @@ func (h *hostSource) Drain(ctx context.Context, w *window.Window) (drainStats, e
 	h.registry.Sweep(h.cfg.DrainInterval)
 	h.unwinding.changed()
 	h.unwinding.account(&stats)
-	errs = append(errs, h.targets.review(h.registry, h.sources))
+	errs = append(errs, h.targets.reconsider(h.registry, h.sources), h.targets.review(h.registry, h.sources))
 	stats.Processes = h.registry.Len()
 	stats.EventsLost = h.eventsLost.Swap(0)
 	return stats, errors.Join(errs...)

@@ -34,6 +34,16 @@ func (t *TargetsConfig) check(procRoot string) error {
 type targets struct {
 	cfg      *TargetsConfig
 	reviewed time.Time
+	// turnedDown are the processes of which the kernel was told so in the last
+	// drain, and in this one.
+	turnedDown, now []turnedDown
+}
+
+// turnedDown is a process that is not a target, by what it ran when it was
+// sampled.
+type turnedDown struct {
+	pid   uint32
+	start uint64
 }
 
 func newTargets(cfg *TargetsConfig) *targets {
@@ -103,8 +113,32 @@ func (t *targets) wanted(src source.Source, s *bpf.Sample, p process.Snapshot) b
 	if !p.Ended {
 		// A full map only means that the question comes again.
 		_ = src.SetTarget(target, keep)
+		if !keep {
+			t.now = append(t.now, turnedDown{s.PID, s.StartNanos})
+		}
 	}
 	return keep
+}
+
+// reconsider looks again at the processes that were turned down in the drain
+// before: one that did an exec between its sample and the verdict is another
+// program by now, and the kernel forgot no verdict then.
+func (t *targets) reconsider(r *process.Registry, sources []source.Source) error {
+	var errs []error
+	for _, d := range t.turnedDown {
+		id, ok := r.Now(d.pid, d.start)
+		if !ok || !t.matches(id) {
+			continue
+		}
+		target := bpf.TargetOf(&bpf.Sample{PID: d.pid, StartNanos: d.start})
+		for _, src := range sources {
+			if keep, known := src.IsTarget(target); known && !keep {
+				errs = append(errs, src.SetTarget(target, true))
+			}
+		}
+	}
+	t.turnedDown, t.now = t.now, t.turnedDown[:0]
+	return errors.Join(errs...)
 }
 
 func (t *targets) matches(id *window.Process) bool {

@@ -1,12 +1,22 @@
 package receiver
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/receiver/internal/process"
+	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/window"
+	"github.com/flametel/flametel/symbolize"
+	"github.com/flametel/flametel/symbolize/procmap"
 )
 
 func TestTargetsMatch(t *testing.T) {
@@ -61,4 +71,61 @@ func TestTargetsThatFilter(t *testing.T) {
 func TestTargetsExist(t *testing.T) {
 	cfg := TargetsConfig{PIDs: []int{os.Getpid(), 4194304, 4194303}}
 	assert.EqualError(t, cfg.check(procRoot), "process 4194304 does not exist\nprocess 4194303 does not exist")
+}
+
+// verdicts is a source that remembers what it was told.
+type verdicts struct {
+	source.Source
+	keep map[bpf.Target]bool
+}
+
+func (v *verdicts) SetTarget(t bpf.Target, keep bool) error { v.keep[t] = keep; return nil }
+func (v *verdicts) IsTarget(t bpf.Target) (keep, known bool) {
+	keep, known = v.keep[t]
+	return keep, known
+}
+
+// noFiles opens nothing.
+type noFiles struct{}
+
+func (noFiles) Open(int, procmap.Mapping) *symbolize.Object { return nil }
+
+// A process that was sampled before an exec, and turned down after it, is
+// looked at again.
+func TestVerdictThatCameAfterAnExec(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "read go; exec sleep 60")
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	pid := uint32(cmd.Process.Pid)
+	ticks, err := process.StartTicks("/proc", pid)
+	require.NoError(t, err)
+	sample := &bpf.Sample{PID: pid, StartNanos: ticks * 10_000_000}
+	registry := process.New(noFiles{}, process.Options{})
+	src := &verdicts{keep: map[bpf.Target]bool{}}
+	targets := newTargets(&TargetsConfig{Executables: []string{"sleep"}})
+
+	before := registry.Find(pid, sample.StartNanos, monotonic(), "sh")
+	_, err = in.Write([]byte("\n"))
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		return err == nil && filepath.Base(exe) == "sleep"
+	}, 10*time.Second, time.Millisecond)
+	require.False(t, targets.wanted(src, sample, before), "it was a shell when it was sampled")
+	require.NoError(t, targets.reconsider(registry, []source.Source{src})) // ends this drain
+	keep, known := src.IsTarget(bpf.TargetOf(sample))
+	require.True(t, known)
+	require.False(t, keep, "the exec is not known yet")
+
+	registry.Apply([]bpf.Event{{Kind: bpf.EventComm, Exec: true, PID: pid, TID: pid, Nanos: monotonic(), Comm: "sleep"}})
+	require.NoError(t, targets.reconsider(registry, []source.Source{src}))
+	keep, _ = src.IsTarget(bpf.TargetOf(sample))
+	require.True(t, keep)
+	require.NoError(t, targets.reconsider(registry, []source.Source{src}))
+	require.Empty(t, targets.turnedDown)
 }

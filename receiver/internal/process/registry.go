@@ -90,6 +90,18 @@ func (r *Registry) Find(pid uint32, start, at uint64, comm string) Snapshot {
 	}
 }
 
+// Now returns the identity of what a process runs now; ok is false if it is not
+// known to run. Call it from where Find is called.
+func (r *Registry) Now(pid uint32, start uint64) (id *window.Process, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.find(pid, start)
+	if p == nil || p.endedAt != 0 {
+		return nil, false
+	}
+	return r.identify(p, p.running()), true
+}
+
 // Image returns what a process maps now. It reads procfs if the process is new
 // to the registry; ok is false if nothing is known of it.
 func (r *Registry) Image(pid uint32, start uint64) (image *symbolize.Process, ok bool) {
