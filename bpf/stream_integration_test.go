@@ -146,6 +146,12 @@ func TestStreamCountsWhatItLoses(t *testing.T) {
 	f.do(t)
 	read := 0
 	require.NoError(t, s.Read(func(*LiveEvent) { read++ }))
+	lost, err := s.Lost()
+	require.NoError(t, err)
+	require.EqualValues(t, 10010, uint64(read)+lost)
+	again, err := s.Lost()
+	require.NoError(t, err)
+	require.Zero(t, again)
 	_, stats, err := s.Drain()
 	require.NoError(t, err)
 	require.EqualValues(t, read, stats.Kept)

@@ -90,6 +90,8 @@ type Stream struct {
 	*Tracer
 	reader *ringbuf.Reader // nil for StreamCalls
 	record ringbuf.Record
+
+	lost, missed uint64 // up to the last look
 }
 
 // streamHooks are the programs of a family.
@@ -194,6 +196,33 @@ func (s *Stream) Read(visit func(*LiveEvent)) error {
 			visit(&e)
 		}
 	}
+}
+
+// Lost is how many events were lost since the last call. It costs less than
+// Drain, which waits for all CPUs.
+func (s *Stream) Lost() (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return 0, errors.New("count what is lost: the stream is closed")
+	}
+	var all uint64
+	var perCPU []ftStatsRow
+	for generation := range uint32(2) {
+		if err := s.objects.stats.Lookup(generation, &perCPU); err != nil {
+			return 0, fmt.Errorf("count what is lost: %w", err)
+		}
+		for i := range perCPU {
+			all += perCPU[i].LostCountsFull + perCPU[i].LostState + perCPU[i].LostScratch
+		}
+	}
+	var stats Stats
+	s.countMisses(&stats)
+	s.missed += stats.LostRecursion
+	all += s.missed
+	lost := all - s.lost
+	s.lost = all
+	return lost, nil
 }
 
 // liveEventSize is the size of struct ft_event.

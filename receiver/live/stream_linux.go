@@ -49,8 +49,8 @@ func (s *stream) Events() (events []Event, lost uint64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	_, stats, err := s.stream.Drain()
-	return events, stats.Lost(), err
+	lost, err = s.stream.Lost()
+	return events, lost, err
 }
 
 // What stands for a path that is not known, and behind one that was cut.
@@ -129,8 +129,8 @@ func (s *stream) Calls() ([]Call, uint64, error) {
 	slices.SortFunc(calls, func(a, b Call) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Name, b.Name))
 	})
-	_, stats, err := s.stream.Drain()
-	return calls, stats.Lost(), err
+	lost, err := s.stream.Lost()
+	return calls, lost, err
 }
 
 // top returns for each call who spent the most time in it since the last look.
