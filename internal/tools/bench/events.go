@@ -153,6 +153,8 @@ func (c column) look(ctx context.Context, s settings, victims []victim, to figur
 			return err
 		}
 		defer func() { _, _ = r.stop() }()
+	} else if err := pause(ctx, settle); err != nil { // the same rest for all
+		return err
 	}
 	for _, v := range victims {
 		numbers, err := v.run(ctx, c.wrap)
