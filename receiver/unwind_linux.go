@@ -2,6 +2,7 @@ package receiver
 
 import (
 	"sync"
+	"time"
 
 	"go.uber.org/zap"
 	"golang.org/x/sys/unix"
@@ -46,6 +47,7 @@ func (u *unwinding) open(h *hostSource) {
 		Files:     h.symbolizer,
 		Refresh:   h.applyEvents,
 		Wanted:    h.profiled,
+		ColdAfter: 3 * max(h.cfg.DrainInterval, time.Second), // three drains see what is hot
 		Now:       monotonic,
 	})
 }

@@ -31,7 +31,7 @@ func real(tb testing.TB, rows, mappings int) (*Manager, *bpf.Tables) {
 	symbols := symbolize.New(symbolize.Options{})
 	tb.Cleanup(symbols.Close)
 	return New(Options{
-		Kernel: tables, Processes: process.New(symbols, process.Options{}), Files: symbols, Now: monotonic,
+		Kernel: tables, Processes: process.New(symbols, process.Options{}), Files: symbols, ColdAfter: time.Second, Now: monotonic,
 	}), tables
 }
 

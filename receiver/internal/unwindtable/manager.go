@@ -8,6 +8,7 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/flametel/flametel/bpf"
 	"github.com/flametel/flametel/symbolize"
@@ -55,6 +56,9 @@ type Options struct {
 	// Wanted tells whether a process is profiled: all ask that begin. Nil means
 	// that all are.
 	Wanted func(bpf.SpaceRequest) bool
+	// ColdAfter is how long a file that is mapped stays in a full pool after it
+	// was last seen in a stack; longer than stacks take to be seen.
+	ColdAfter time.Duration
 	// Now is CLOCK_MONOTONIC in nanoseconds.
 	Now func() uint64
 }

@@ -101,6 +101,8 @@ func child(t *testing.T, name string, args ...string) uint32 {
 	return uint32(cmd.Process.Pid)
 }
 
+const coldAfter = 10 * time.Second
+
 type fixture struct {
 	*Manager
 	kernel   *fakeKernel
@@ -114,7 +116,7 @@ func newFixture(t *testing.T, rows, mappings int) *fixture {
 	f := &fixture{kernel: newFakeKernel(rows, mappings), symbols: symbolize.New(symbolize.Options{}), now: 1e9}
 	t.Cleanup(f.symbols.Close)
 	f.registry = process.New(f.symbols, process.Options{})
-	f.Manager = New(Options{Kernel: f.kernel, Processes: f.registry, Files: f.symbols, Now: func() uint64 { return f.now }})
+	f.Manager = New(Options{Kernel: f.kernel, Processes: f.registry, Files: f.symbols, ColdAfter: coldAfter, Now: func() uint64 { return f.now }})
 	return f
 }
 
@@ -235,7 +237,7 @@ func TestHotFilesStayWhenThePoolIsFull(t *testing.T) {
 	assert.Zero(t, f.Stats().Evicted)
 
 	// Long after, only one of them was seen in stacks.
-	f.now += 2 * coldAfter
+	f.now += 2 * uint64(coldAfter)
 	f.pressure.Store(true)
 	hot := image.Mappings[0]
 	f.Seen(image, []addr.Virtual{hot.Start}, false)

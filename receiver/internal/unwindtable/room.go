@@ -76,10 +76,6 @@ func (m *Manager) watchRoom() {
 	m.pressure.Store(m.rows.used > m.opts.Kernel.Rows()/4*3)
 }
 
-// coldAfter is how long a file that is mapped is left in the pool after it was
-// last seen in a stack.
-const coldAfter = 10e9 // nanoseconds
-
 // takeRows finds room for rows; others give way if need be. m.state is held.
 func (m *Manager) takeRows(count int) (extent, bool) {
 	defer m.watchRoom()
@@ -117,7 +113,7 @@ func (m *Manager) candidates() []*table {
 			c.used = c.used || f.users > 0
 			c.seen = max(c.seen, f.seen)
 		}
-		if !c.used || c.seen+coldAfter < now {
+		if !c.used || c.seen+uint64(m.opts.ColdAfter) < now {
 			list = append(list, c)
 		}
 	}
@@ -128,7 +124,8 @@ func (m *Manager) candidates() []*table {
 			}
 			return 1
 		}
-		return cmp.Compare(a.seen, b.seen)
+		// Of two that are as cold the larger makes more room.
+		return cmp.Or(cmp.Compare(a.seen, b.seen), cmp.Compare(b.t.where.count, a.t.where.count))
 	})
 	out := make([]*table, len(list))
 	for i := range list {
