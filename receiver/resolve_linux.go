@@ -79,7 +79,28 @@ func (r *resolver) user(s *bpf.Sample, p process.Snapshot) bpf.StackEnd {
 			return bpf.EndAddress
 		}
 	}
+	if s.End == bpf.EndNoTable && end == s.End && startsGo(r.list[first:]) {
+		return bpf.EndOutmost
+	}
 	return end
+}
+
+// startsGo tells whether a stack begins where goroutines and threads of Go do.
+// Go keeps frame pointers, so its stacks are whole before a table is loaded, but
+// the kernel cannot tell.
+func startsGo(frames []*symbolize.Frame) bool {
+	if len(frames) == 0 {
+		return false
+	}
+	root := frames[len(frames)-1]
+	if root.Kind != symbolize.KindGo || len(root.Lines) == 0 {
+		return false
+	}
+	switch root.Lines[len(root.Lines)-1].Name {
+	case "runtime.goexit", "runtime.mstart", "runtime.rt0_go":
+		return true
+	}
+	return false
 }
 
 // noModule is the module of addresses of which nothing is known.
