@@ -2,9 +2,9 @@ package trace
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -88,10 +88,7 @@ func (s *session) run() (int, error) {
 }
 
 // isGone tells that nobody reads standard output any more: head has seen enough.
-func isGone(err error) bool {
-	e, is := err.(*os.PathError)
-	return is && e.Err == syscall.EPIPE
-}
+func isGone(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
 // print prints what has happened since the last time.
 func (s *session) print() error {
