@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,6 +46,10 @@ func columns() []column {
 		kinds("file_reads", "file_reads: {}"),
 		kinds("off_cpu", "off_cpu: {}"),
 		kinds("off_cpu, every stack", "off_cpu: {stack_interval: 0s}"),
+		kinds("page_faults", "page_faults: {}"),
+		kinds("lock_contention", "lock_contention: {}"),
+		kinds("kernel_allocations", "kernel_allocations: {}"),
+		kinds("tcp_retransmits", "tcp_retransmits: {}"),
 		kinds("syscalls + off_cpu + cpu", "syscalls: {}, off_cpu: {}, cpu: {enabled: true}"),
 		script("bpftrace: calls, count and time", `
 			tracepoint:raw_syscalls:sys_enter { @start[tid] = nsecs; }
@@ -114,7 +119,7 @@ func events(ctx context.Context, s settings) error {
 	}
 	defer stop()
 	s.rounds = max(s.rounds, minRounds)
-	list := columns()
+	list := slices.DeleteFunc(columns(), func(c column) bool { return c.name != nothing && !s.only.MatchString(c.name) })
 	measured := make([]figures, len(list)+1) // by column
 	for i := range measured {
 		measured[i] = figures{}

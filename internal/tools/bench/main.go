@@ -21,6 +21,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime"
 	"syscall"
 	"time"
@@ -30,7 +31,8 @@ import (
 type settings struct {
 	duration time.Duration // of one measurement
 	rounds   int
-	dir      string // for files of the run, removed at its end
+	only     *regexp.Regexp // of what the benchmark compares
+	dir      string         // for files of the run, removed at its end
 	out      io.Writer
 }
 
@@ -70,7 +72,12 @@ func run(ctx context.Context, args []string) error {
 		s := settings{out: os.Stdout}
 		flags.DurationVar(&s.duration, "duration", b.duration, "length of one measurement")
 		flags.IntVar(&s.rounds, "rounds", 5, "measurements of each kind")
+		only := flags.String("only", "", "what to compare with nothing, by a regular expression (events)")
 		if err := flags.Parse(args[1:]); err != nil {
+			return err
+		}
+		var err error
+		if s.only, err = regexp.Compile(*only); err != nil {
 			return err
 		}
 		dir, err := os.MkdirTemp("", "flametel-bench-")
