@@ -191,3 +191,21 @@ func TestEventsThatAreCut(t *testing.T) {
 	require.False(t, e.parse(raw), "longer than it is")
 	require.False(t, e.parse(raw[:71]))
 }
+
+// Every family loads, also by the means of older kernels, and with room to the
+// verifier's limit.
+func TestStreamsLoad(t *testing.T) {
+	t.Parallel()
+	now, err := probeFeatures()
+	require.NoError(t, err)
+	for family := StreamCalls; family <= StreamAllocations; family++ {
+		for _, f := range []features{now, {taskRegs: true}} {
+			s, err := NewStream(StreamOptions{Family: family}, Options{
+				DrainInterval: time.Second, features: func() (features, error) { return f, nil },
+			})
+			require.NoError(t, err, "family %d, %+v", family, f)
+			requireRoom(t, s.objects.programs.Programs)
+			require.NoError(t, s.Close())
+		}
+	}
+}
