@@ -134,10 +134,11 @@ type lockContentionFtWait struct {
 	_         structs.HostLayout
 	Since     uint64
 	Begin     uint64
-	Key       lockContentionFtCountKey
+	Detail    uint64
 	Rate      lockContentionFtRate
 	StandsFor uint32
 	Pad       uint32
+	Key       lockContentionFtCountKey
 }
 
 // Names of all BPF objects in the ELF.

@@ -115,11 +115,11 @@ type offCPUFtTarget struct {
 }
 
 type offCPUFtWait struct {
-	_     structs.HostLayout
-	Since uint64
-	Begin uint64
-	Key   offCPUFtCountKey
-	Rate  struct {
+	_      structs.HostLayout
+	Since  uint64
+	Begin  uint64
+	Detail uint64
+	Rate   struct {
 		_      structs.HostLayout
 		LastNs uint64
 		GapNs  uint32
@@ -127,6 +127,7 @@ type offCPUFtWait struct {
 	}
 	StandsFor uint32
 	Pad       uint32
+	Key       offCPUFtCountKey
 }
 
 // Names of all BPF objects in the ELF.

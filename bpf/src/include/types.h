@@ -39,6 +39,7 @@ struct task_struct {
 	void *stack;
 	struct task_struct *group_leader;
 	u64 self_exec_id; /* u32 before 5.7 */
+	char comm[TASK_COMM_LEN];
 };
 
 #pragma clang attribute pop

@@ -22,10 +22,11 @@ const volatile u64 always_ns;
 struct ft_wait {
 	u64 since; /* what is before was counted; 0: it does not wait */
 	u64 begin;
-	struct ft_count_key key;
+	u64 detail;
 	struct ft_rate rate;
 	u32 stands_for; /* 0: not chosen, there is no stack */
 	u32 pad;
+	struct ft_count_key key; /* if it was chosen; detail is above */
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -51,11 +52,56 @@ static __always_inline u64 ft_wait_detail(u64 *ctx, struct task_struct *task, u3
 	return detail;
 }
 
+/* Counts a wait that is lost for want of its begin, or that is not of a target. */
+static __noinline int ft_left_out(bool lost)
+{
+	struct ft_sink to;
+
+	if (!ft_sink_open(&to, generation))
+		return 0;
+	ft_bump(&to.st->taken);
+	if (lost)
+		ft_bump(&to.st->lost_state);
+	else
+		ft_bump(&to.st->filtered);
+	return 0;
+}
+
+/* Notes who waits, and where. Returns false, and counts it, if that is lost. */
+static __always_inline bool ft_wait_stacks(u64 *ctx, struct task_struct *task, struct ft_wait *w)
+{
+	struct ft_count_key key = {};
+	struct ft_scratch *s;
+	struct ft_sink to;
+	bool ok = false;
+
+	if (!ft_sink_open(&to, generation))
+		return false;
+	ft_identify(&key, task, bpf_get_current_pid_tgid());
+	s = ft_scratch_take(&to);
+	if (s) {
+		ok = ft_event_stacks(&to, s, ctx, task, &key, FT_USER_STACK | FT_KERNEL_STACK);
+		ft_scratch_put(s);
+	}
+	w->key = key;
+	if (!ok)
+		ft_bump(&to.st->taken);
+	return ok;
+}
+
+/* Who waits, of a wait that was not chosen. */
+static __always_inline void ft_waiter(struct ft_count_key *key, struct task_struct *task)
+{
+	__builtin_memset(key, 0, sizeof(*key));
+	key->pid = task->tgid;
+	key->tid = per_thread ? task->pid : 0;
+	key->start_ns = task->group_leader->start_boottime;
+	bpf_probe_read_kernel_str(key->comm, sizeof(key->comm), task->comm);
+}
+
 /* The current task leaves the CPU. */
 static __always_inline void ft_leave(u64 *ctx, struct task_struct *task, u64 now)
 {
-	struct ft_scratch *s;
-	struct ft_sink to;
 	struct ft_wait *w;
 	u64 detail;
 	u32 state;
@@ -72,46 +118,23 @@ static __always_inline void ft_leave(u64 *ctx, struct task_struct *task, u64 now
 			w->since = 0;
 		return;
 	}
-	if (!ft_sink_open(&to, generation))
+	if (filter_targets && !ft_is_target(task->tgid, task->group_leader->start_boottime)) {
+		ft_left_out(false);
 		return;
+	}
 	w = bpf_task_storage_get(&waits, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!w) {
-		ft_bump(&to.st->taken);
-		ft_bump(&to.st->lost_state);
+		ft_left_out(true);
 		return;
 	}
-	if (w->since && w->stands_for) {
-		/* Switches away from some tasks are not traced on some systems. */
-		ft_bump(&to.st->taken);
-		ft_bump(&to.st->lost_state);
-	}
+	/* Switches away from some tasks are not traced on some systems. */
+	if (w->since && w->stands_for)
+		ft_left_out(true);
 	w->since = 0;
-	__builtin_memset(&w->key, 0, sizeof(w->key));
 	w->stands_for = ft_rate_choose(&w->rate, now);
-	ft_identify(&w->key, task, bpf_get_current_pid_tgid());
-	if (filter_targets && !ft_is_target(w->key.pid, w->key.start_ns)) {
-		ft_bump(&to.st->taken);
-		ft_bump(&to.st->filtered);
+	if (w->stands_for && !ft_wait_stacks(ctx, task, w))
 		return;
-	}
-	w->key.detail = detail;
-	if (w->stands_for) {
-		struct ft_count_key key = w->key;
-		bool ok;
-
-		s = ft_scratch_take(&to);
-		if (!s) {
-			ft_bump(&to.st->taken);
-			return;
-		}
-		ok = ft_event_stacks(&to, s, ctx, task, &key, FT_USER_STACK | FT_KERNEL_STACK);
-		ft_scratch_put(s);
-		if (!ok) {
-			ft_bump(&to.st->taken);
-			return;
-		}
-		w->key = key;
-	}
+	w->detail = detail;
 	w->begin = now;
 	barrier();
 	*(volatile u64 *)&w->since = now;
@@ -171,13 +194,15 @@ static __always_inline void ft_return(struct task_struct *task, u64 now)
 		ft_bump(&to.st->filtered);
 		return;
 	}
-	key = w->key;
-	if (!w->stands_for) {
+	if (w->stands_for) {
+		key = w->key;
+	} else {
 		w->stands_for = 1;
+		ft_waiter(&key, task);
 		if (!ft_task_kernel_stack(&to, task, &key))
 			return;
 	}
-	key.detail |= ft_length(now - w->begin);
+	key.detail = w->detail | ft_length(now - w->begin);
 	ft_waited(&to, &key, now - since, w->stands_for, first);
 }
 
@@ -200,7 +225,7 @@ int cut_waits(u64 *ctx)
 	struct bpf_iter_meta *meta = (void *)ctx[0];
 	struct task_struct *task = (void *)ctx[1];
 	struct ft_count_key key;
-	u64 since, ids[2];
+	u64 since, detail, ids[2];
 	struct ft_sink to;
 	struct ft_wait *w;
 	u64 cut = cut_ns;
@@ -217,11 +242,14 @@ int cut_waits(u64 *ctx)
 	if (!since || since >= cut)
 		return 0;
 	key = w->key;
+	detail = w->detail;
 	stands_for = w->stands_for;
 	first = since == w->begin;
-	ids[0] = key.user_stack;
-	ids[1] = key.kernel_stack;
-	bpf_seq_write(meta->seq, ids, sizeof(ids));
+	if (stands_for) {
+		ids[0] = key.user_stack;
+		ids[1] = key.kernel_stack;
+		bpf_seq_write(meta->seq, ids, sizeof(ids));
+	}
 	if (cut - w->begin < always_ns || cut - w->begin < min_ns)
 		return 0; /* its end will count all of it */
 	if (!ft_sink_open(&to, cut_generation))
@@ -231,8 +259,12 @@ int cut_waits(u64 *ctx)
 	if (__sync_val_compare_and_swap(&w->since, since, cut) != since)
 		return 0;
 	ft_bump(&to.st->taken);
-	if (!stands_for && !ft_task_kernel_stack(&to, task, &key))
-		return 0;
+	if (!stands_for) {
+		ft_waiter(&key, task);
+		if (!ft_task_kernel_stack(&to, task, &key))
+			return 0;
+	}
+	key.detail = detail;
 	ft_waited(&to, &key, cut - since, 1, first);
 	return 0;
 }
