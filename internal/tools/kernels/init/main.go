@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -32,12 +33,43 @@ func main() {
 	show("/tmp/host.folded")
 	run("/bin/flametel", "record", "-q", "-o", "/tmp/command.folded", "--", "/bin/burn", "3")
 	show("/tmp/command.folded")
+	recordEvents()
 	for _, cmd := range started {
 		_ = cmd.Process.Kill()
 	}
 	if err := syscall.Reboot(syscall.LINUX_REBOOT_CMD_POWER_OFF); err != nil {
 		fmt.Println("power off:", err)
 	}
+}
+
+// recordEvents records every kind of events while a program runs again and
+// again, and says how many stacks there are of each.
+func recordEvents() {
+	stop := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_ = exec.Command("/bin/burn", "0").Run()
+			}
+		}
+	}()
+	// One after the other: an emulated machine has no time for all at once.
+	for _, kind := range []string{
+		"off_cpu", "syscalls", "file_opens", "file_reads", "page_faults", "lock_contention", "kernel_allocations", "tcp_retransmits",
+	} {
+		file := "/tmp/" + kind + ".folded"
+		run("/bin/flametel", "record", "-q", "-d", "2", "-o", file, "--type", kind)
+		text, err := os.ReadFile(file)
+		if err != nil {
+			fmt.Println("failed:", err)
+			continue
+		}
+		fmt.Printf("EVENTS %s %d\n", kind, strings.Count(string(text), "\n"))
+	}
+	close(stop)
 }
 
 func run(name string, args ...string) {
