@@ -34,7 +34,7 @@ func FileOpens(o FileOpenOptions) *Probe {
 			{program: fileOpensProgOpensExit, event: "sys_exit", since: "5.5"},
 			{program: fileOpensProgOpensEnter, event: "sys_enter", since: "5.5"},
 		},
-		events: 16384,
+		events: 8192,
 		more:   readCells,
 	}
 }
@@ -63,6 +63,6 @@ func FileReads(o FileReadOptions) *Probe {
 			{program: fileReadsProgReadsExit, event: "sys_exit", since: "5.5"},
 			{program: fileReadsProgReadsEnter, event: "sys_enter", since: "5.5"},
 		},
-		events: 16384,
+		events: 8192,
 	}
 }

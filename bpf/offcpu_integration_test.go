@@ -167,3 +167,22 @@ func TestOffCPUTellsPreemption(t *testing.T) {
 	require.Greater(t, preempted, wall/4, "half of the threads have no CPU")
 	require.LessOrEqual(t, preempted, wall)
 }
+
+// What a thread waits and what it runs is all the time there is.
+func TestOffCPUAndOnCPUAddUp(t *testing.T) {
+	f := startFixture(t, "sleeps", "1500", "1500")
+	tr := tracer(t, OffCPU(OffCPUOptions{}), f.pid())
+	time.Sleep(50 * time.Millisecond)
+	_, first, err := tr.Drain()
+	require.NoError(t, err)
+	ran := cpuTime(t, f.pid())
+	f.do(t)
+	time.Sleep(50 * time.Millisecond) // its wait for the next line is long enough to be counted
+	list, stats := drainOf(t, tr, f.pid())
+	ran = cpuTime(t, f.pid()) - ran
+	_, sums := total(list)
+	wall := stats.To.Sub(first.To)
+	// A wait whose end was not seen is missing, and no longer than the others.
+	lost := time.Duration(stats.LostState) * time.Duration(sums[0]/max(sums[1], 1))
+	require.InEpsilon(t, wall, time.Duration(sums[0])+ran+lost, 0.03, "waited %v, ran %v, lost %v", time.Duration(sums[0]), ran, lost)
+}

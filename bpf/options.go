@@ -52,6 +52,9 @@ type Options struct {
 	// says are online.
 	OnlineCPUs func() ([]int, error)
 
+	// fewChunks halves the room for stacks: events are counted for each detail,
+	// so that many samples have the same one.
+	fewChunks bool
 	// features are what the kernel has; nil means: ask it.
 	features func() (features, error)
 }
@@ -84,6 +87,9 @@ const chunksPerSample = 4
 
 // chunkEntries is the size of the map of stack chunks.
 func (o *Options) chunkEntries() uint32 {
+	if o.fewChunks {
+		return chunksPerSample / 2 * o.mapEntries()
+	}
 	return chunksPerSample * o.mapEntries()
 }
 

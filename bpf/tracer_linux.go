@@ -43,6 +43,7 @@ func NewTracer(p *Probe, opts Options) (_ *Tracer, err error) {
 	if opts.MapEntries == 0 {
 		opts.MapEntries = eventEntries(p.events, opts.DrainInterval)
 	}
+	opts.fewChunks = true
 	of := *p.object
 	of.fit = p.fit
 	objects, err := load(&opts, &of)

@@ -59,8 +59,8 @@ type Config struct {
 	// the attribute thread.id. Default false.
 	PerThread bool `mapstructure:"per_thread"`
 	// MapEntries is the size of the kernel's sample and stack maps, in entries.
-	// Default 0: enough for every sample of a drain interval to differ. At most
-	// 524,288.
+	// Default 0: enough for every sample of a drain interval to differ, and 8,192
+	// events of each kind in a second. At most 524,288.
 	MapEntries int `mapstructure:"map_entries"`
 
 	_ struct{} // keyed literals only
