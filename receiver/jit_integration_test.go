@@ -19,6 +19,8 @@ import (
 	"go.opentelemetry.io/collector/receiver/xreceiver"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/flametel/flametel/receiver/internal/window"
 )
 
 // write puts a file into a new folder and returns its name.
@@ -66,6 +68,9 @@ func TestFunctionOfNodeHasOneName(t *testing.T) {
 				continue
 			}
 			assert.Equal(t, "hotFunction", f, "neither tier nor file in the name")
+			if slices.Contains(s.frames, window.TruncatedName) {
+				break // there were no unwind tables yet
+			}
 			hot += s.value
 			if slices.Contains(s.frames[i+1:], "caller") {
 				called += s.value
@@ -74,7 +79,7 @@ func TestFunctionOfNodeHasOneName(t *testing.T) {
 		}
 	}
 	all, _ := w.of(pid)
-	assert.Greater(t, float64(hot)/float64(all), 0.7)
+	assert.Greater(t, float64(hot)/float64(all), 0.5)
 	assert.Greater(t, float64(called)/float64(hot), 0.95)
 }
 

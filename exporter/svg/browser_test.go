@@ -129,7 +129,7 @@ func (b *tab) waitFor(format string, args ...any) {
 }
 
 // patience is how long to wait for what does come unless something is broken.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // ready is true once the interactive layer is there.
 const ready = `document.querySelector('[role=tree]') !== null`
