@@ -142,7 +142,7 @@ type fileOpensFtSeen struct {
 	Exact     bool
 	Counted   bool
 	First     bool
-	_         [1]byte
+	Full      bool
 }
 
 type fileOpensFtSpace struct {

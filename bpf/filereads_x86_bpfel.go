@@ -129,7 +129,7 @@ type fileReadsFtSeen struct {
 	Exact     bool
 	Counted   bool
 	First     bool
-	_         [1]byte
+	Full      bool
 }
 
 type fileReadsFtSpace struct {

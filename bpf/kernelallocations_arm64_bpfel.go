@@ -87,7 +87,7 @@ type kernelAllocationsFtSeen struct {
 	Exact     bool
 	Counted   bool
 	First     bool
-	_         [1]byte
+	Full      bool
 }
 
 type kernelAllocationsFtSpace struct {

@@ -94,7 +94,7 @@ type lockContentionFtSeen struct {
 	Exact     bool
 	Counted   bool
 	First     bool
-	_         [1]byte
+	Full      bool
 }
 
 type lockContentionFtSpace struct {

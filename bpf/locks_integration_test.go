@@ -17,7 +17,9 @@ func TestLockContention(t *testing.T) {
 	took := f.do(t)
 	samples, stats, err := tr.Drain()
 	require.NoError(t, err)
-	require.Equal(t, stats.LostState, stats.Lost(), "%+v", stats)
+	// A lock that the program itself waits for cannot be counted.
+	require.Equal(t, stats.LostState+stats.LostRecursion, stats.Lost(), "%+v", stats)
+	require.Less(t, stats.Lost(), stats.Taken/100)
 	var futexWaits, futexNanos, kernelWaits, kernelNanos uint64
 	for _, s := range samples {
 		require.EqualValues(t, f.pid(), s.PID)

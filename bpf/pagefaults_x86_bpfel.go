@@ -98,7 +98,7 @@ type pageFaultsFtSeen struct {
 	Exact     bool
 	Counted   bool
 	First     bool
-	_         [1]byte
+	Full      bool
 }
 
 type pageFaultsFtSpace struct {

@@ -105,7 +105,7 @@ type syscallsFtSeen struct {
 	Exact     bool
 	Counted   bool
 	First     bool
-	_         [1]byte
+	Full      bool
 }
 
 type syscallsFtSpace struct {

@@ -122,7 +122,7 @@ type syscallsFtSeen struct {
 	Exact     bool
 	Counted   bool
 	First     bool
-	_         [1]byte
+	Full      bool
 }
 
 type syscallsFtSpace struct {

@@ -116,41 +116,45 @@ __noinline u32 ft_size_class(u64 bytes)
 
 static __always_inline int ft_allocated(void *ctx, u64 what, u64 asked, u64 given)
 {
-	struct ft_seen seen = { .add.count = 1, .stacks = FT_USER_STACK | FT_KERNEL_STACK };
 	u64 now = bpf_ktime_get_ns();
+	u32 zero = 0, gen = generation;
+	struct ft_count_key key = {};
 	struct ft_scratch *s;
+	struct ft_seen *seen;
 	struct ft_rate *rate;
 	struct ft_sink to;
-	u32 zero = 0;
 
-	seen.gen = generation;
-	if (!ft_sink_open(&to, seen.gen))
+	if (!ft_sink_open(&to, gen))
 		return 0;
 	s = ft_scratch_try();
-	if (what == FT_PAGES) {
-		if (!s) {
-			/* Whose pages these are cannot be told. */
-			ft_bump(&to.st->taken);
-			ft_bump(&to.st->lost_scratch);
-			return 0;
-		}
-		if (ft_pages_are_inner(ctx, s))
-			goto out;
+	if (!s) {
+		/* Of pages it cannot be told whose they are: they may be too many here. */
+		ft_bump(&to.st->taken);
+		ft_bump(&to.st->lost_scratch);
+		return 0;
 	}
-	ft_bump(&to.st->taken);
-	if (!ft_event_of(&to, &seen.key, (void *)bpf_get_current_task()))
+	if (what == FT_PAGES && ft_pages_are_inner(ctx, s))
 		goto out;
-	seen.key.detail = what | ft_size_class(given);
-	seen.add.last_ns = now;
-	seen.add.sums[0] = given;
-	seen.add.sums[1] = asked;
+	ft_bump(&to.st->taken);
+	if (!ft_event_of(&to, &key, (void *)bpf_get_current_task()))
+		goto out;
+	seen = ft_seen_room();
+	if (!seen)
+		goto out;
+	key.detail = what | ft_size_class(given);
+	seen->key = key;
+	seen->gen = gen;
+	seen->stacks = FT_USER_STACK | FT_KERNEL_STACK;
+	seen->add.count = 1;
+	seen->add.last_ns = now;
+	seen->add.sums[0] = given;
+	seen->add.sums[1] = asked;
 	rate = bpf_map_lookup_elem(&rates, &zero);
-	seen.stands_for = rate ? ft_rate_choose(rate, now) : 0;
-	seen.exact = !look_ns;
-	ft_observe(ctx, s, &seen);
+	seen->stands_for = rate ? ft_rate_choose(rate, now) : 0;
+	seen->exact = !look_ns;
+	ft_observe(ctx, s, seen);
 out:
-	if (s)
-		ft_scratch_put(s);
+	ft_scratch_put(s);
 	return 0;
 }
 

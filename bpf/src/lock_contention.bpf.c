@@ -115,40 +115,50 @@ int lock_begin(u64 *ctx)
 SEC("tp_btf/contention_end")
 int lock_end(u64 *ctx)
 {
-	struct ft_seen seen = { .add.count = 1, .stacks = FT_USER_STACK | FT_KERNEL_STACK };
-	u64 now = bpf_ktime_get_ns();
+	u64 now = bpf_ktime_get_ns(), waited, detail;
+	u32 zero = 0, gen = generation;
+	struct ft_count_key key = {};
 	struct ft_lock_wait *wait;
-	struct ft_lock_key key;
+	struct ft_lock_key lock;
 	struct ft_scratch *s;
+	struct ft_seen *seen;
 	struct ft_rate *rate;
 	struct ft_sink to;
-	u32 zero = 0;
 
-	ft_lock_of(&key, ctx[0]);
-	wait = bpf_map_lookup_elem(&lock_waits, &key);
+	ft_lock_of(&lock, ctx[0]);
+	wait = bpf_map_lookup_elem(&lock_waits, &lock);
 	if (!wait)
 		return 0;
-	seen.add.sums[0] = now - wait->begin;
-	seen.key.detail = FT_KERNEL_LOCK | wait->flags;
-	bpf_map_delete_elem(&lock_waits, &key);
-	seen.gen = generation;
-	if (!ft_sink_open(&to, seen.gen))
+	waited = now - wait->begin;
+	detail = FT_KERNEL_LOCK | wait->flags;
+	bpf_map_delete_elem(&lock_waits, &lock);
+	if (!ft_sink_open(&to, gen))
 		return 0;
 	ft_bump(&to.st->taken);
-	if (!ft_event_of(&to, &seen.key, (void *)bpf_get_current_task()))
+	if (!ft_event_of(&to, &key, (void *)bpf_get_current_task()))
 		return 0;
-	if (seen.add.sums[0] < min_ns) {
+	if (waited < min_ns) {
 		ft_bump(&to.st->filtered);
 		return 0;
 	}
-	seen.add.last_ns = now;
-	rate = bpf_map_lookup_elem(&rates, &zero);
-	seen.stands_for = rate ? ft_rate_choose(rate, now) : 0;
-	seen.exact = !look_ns || seen.add.sums[0] >= always_ns;
-	s = ft_scratch_try();
-	ft_observe(ctx, s, &seen);
-	if (s)
-		ft_scratch_put(s);
+	s = ft_scratch_take(&to);
+	if (!s)
+		return 0;
+	seen = ft_seen_room();
+	if (seen) {
+		key.detail = detail;
+		seen->key = key;
+		seen->gen = gen;
+		seen->stacks = FT_USER_STACK | FT_KERNEL_STACK;
+		seen->add.count = 1;
+		seen->add.last_ns = now;
+		seen->add.sums[0] = waited;
+		rate = bpf_map_lookup_elem(&rates, &zero);
+		seen->stands_for = rate ? ft_rate_choose(rate, now) : 0;
+		seen->exact = !look_ns || waited >= always_ns;
+		ft_observe(ctx, s, seen);
+	}
+	ft_scratch_put(s);
 	return 0;
 }
 

@@ -24,32 +24,40 @@ struct {
 
 static __always_inline int ft_fault(struct ft_perf_ctx *ctx, u64 detail)
 {
-	struct ft_seen seen = { .add.count = 1, .stacks = FT_USER_STACK };
 	u64 now = bpf_ktime_get_ns();
+	u32 zero = 0, gen = generation;
+	struct ft_count_key key = {};
 	struct ft_scratch *s;
+	struct ft_seen *seen;
 	struct ft_rate *rate;
 	struct ft_sink to;
-	u32 zero = 0;
 
-	seen.gen = generation;
-	if (!ft_sink_open(&to, seen.gen))
+	if (!ft_sink_open(&to, gen))
 		return 0;
 	ft_bump(&to.st->taken);
-	if (!ft_event_of(&to, &seen.key, (void *)bpf_get_current_task()))
+	if (!ft_event_of(&to, &key, (void *)bpf_get_current_task()))
 		return 0;
-	if (!FT_USER_MODE(&ctx->regs)) {
-		detail |= FT_BY_KERNEL;
-		seen.stacks |= FT_KERNEL_STACK;
+	s = ft_scratch_take(&to);
+	if (!s)
+		return 0;
+	seen = ft_seen_room();
+	if (seen) {
+		seen->stacks = FT_USER_STACK;
+		if (!FT_USER_MODE(&ctx->regs)) {
+			detail |= FT_BY_KERNEL;
+			seen->stacks |= FT_KERNEL_STACK;
+		}
+		key.detail = detail;
+		seen->key = key;
+		seen->gen = gen;
+		seen->add.count = 1;
+		seen->add.last_ns = now;
+		rate = bpf_map_lookup_elem(&rates, &zero);
+		seen->stands_for = rate ? ft_rate_choose(rate, now) : 0;
+		seen->exact = !look_ns || (detail & FT_MAJOR);
+		ft_observe(ctx, s, seen);
 	}
-	seen.key.detail = detail;
-	seen.add.last_ns = now;
-	rate = bpf_map_lookup_elem(&rates, &zero);
-	seen.stands_for = rate ? ft_rate_choose(rate, now) : 0;
-	seen.exact = !look_ns || (detail & FT_MAJOR);
-	s = ft_scratch_try();
-	ft_observe(ctx, s, &seen);
-	if (s)
-		ft_scratch_put(s);
+	ft_scratch_put(s);
 	return 0;
 }
 
