@@ -82,23 +82,39 @@ func (h *hostSource) Start(context.Context) (err error) {
 	h.targets = newTargets(&h.cfg.Targets)
 	h.unwinding.open(h)
 	h.resolver = &resolver{registry: h.registry, symbolizer: h.symbolizer, tables: h.unwinding.manager}
-	for _, src := range newSources(h) {
-		if err := src.Start(); err != nil {
-			err = fmt.Errorf("%s: %w", src.Kind().Name, err)
-			if h.cfg.OnMissing == onMissingSkip && event.Unavailable(err) {
-				h.log.Warn("A kind of profile is left out, because this kernel cannot do it.", zap.Error(err))
-				continue
-			}
-			return err
-		}
-		h.sources = append(h.sources, src)
-		if err := h.targets.begin(src); err != nil {
-			return err
-		}
+	if err := h.startSources(); err != nil {
+		return err
 	}
 	h.warnIfKernelHidden()
 	h.follow()
 	return nil
+}
+
+// startSources starts all kinds at the same time: the kernel takes a while to
+// verify each, in which those that run already are not drained.
+func (h *hostSource) startSources() error {
+	list := newSources(h)
+	failed := make([]error, len(list))
+	var starting sync.WaitGroup
+	for i, src := range list {
+		starting.Go(func() { failed[i] = src.Start() })
+	}
+	starting.Wait()
+	var errs []error
+	for i, src := range list {
+		if failed[i] == nil {
+			h.sources = append(h.sources, src)
+			errs = append(errs, h.targets.begin(src))
+			continue
+		}
+		err := fmt.Errorf("%s: %w", src.Kind().Name, failed[i])
+		if h.cfg.OnMissing == onMissingSkip && event.Unavailable(err) {
+			h.log.Warn("A kind of profile is left out, because this kernel cannot do it.", zap.Error(err))
+			continue
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
 }
 
 func (h *hostSource) warnIfKernelHidden() {
