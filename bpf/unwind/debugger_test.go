@@ -321,28 +321,31 @@ func TestWalksAgreeWithDebugger(t *testing.T) {
 func compare(t *testing.T, stacks []stopped, generated bool) {
 	t.Helper()
 	p := newProcess(t)
-	var verdicts [3]int
+	var verdicts [4]int
 	frames, complete := 0, 0
 	for i := range stacks {
 		s := &stacks[i]
 		got, end := p.walk(s)
+		v := p.judge(got, end, s)
+		verdicts[v]++
 		frames += len(got)
 		if end.Complete() {
 			complete++
 		}
-		v := p.judge(got, end, s)
-		verdicts[v]++
 		if v == differs {
 			t.Logf("%s in %s: end %d, gdb: %s\n%s", s.Insn, s.Names[0], end, s.Stop, p.difference(got, s))
 		}
 	}
+	// Few stops are in code such as the .init section of a library: the program
+	// starts slowly on a busy machine.
+	assert.LessOrEqual(t, verdicts[neither], max(4, len(stacks)/4))
 	t.Logf("%d of %d stacks agree, %d have a frame where gdb guesses; %d are complete; %d frames",
 		verdicts[same], len(stacks), verdicts[guessed], complete, frames)
 	// Half a per cent, but of few stacks more: those that follow each other are
 	// much alike.
 	allowed := max(4, len(stacks)/200)
 	assert.LessOrEqual(t, verdicts[differs], allowed)
-	assert.GreaterOrEqual(t, complete, len(stacks)-allowed)
+	assert.GreaterOrEqual(t, complete, len(stacks)-verdicts[neither]-allowed)
 	if !generated {
 		assert.LessOrEqual(t, verdicts[guessed], allowed)
 	}
@@ -376,6 +379,8 @@ const (
 	// guessed: the two part at a frame whose code has no unwind information, so
 	// that gdb guesses by the code it sees. The walk is complete.
 	guessed
+	// neither: both end in code without unwind information.
+	neither
 )
 
 // judge compares a walk with that of gdb. A walk that gdb ended must be
@@ -390,6 +395,9 @@ func (p *process) judge(got []addr.Virtual, end End, s *stopped) verdict {
 	ended := end.Complete() || end == EndFault && last.Kind == KindSwitch || end == EndStop && last.Kind == KindGrow
 	if !all && ended && len(got) >= len(want) && slices.Equal(got[:len(want)], want) {
 		return same
+	}
+	if !all && slices.Equal(got, want) && len(got) > 1 && last.Kind == KindNone {
+		return neither
 	}
 	i := 0
 	for i < min(len(got), len(want)) && got[i] == want[i] {
