@@ -67,7 +67,8 @@ static __always_inline u64 ft_detail(struct ft_call *c, s64 ret)
 }
 
 /* Counts a call in the totals. Returns true if it is the first of its total. */
-static __always_inline bool ft_count_call(struct task_struct *task, u64 detail, u64 ns, u64 now, u32 gen)
+static __always_inline bool ft_count_call(struct task_struct *task, u64 detail, u64 ns, u64 now,
+					  u32 gen)
 {
 	u64 start_ns = task->group_leader->start_boottime;
 	u32 pid = task->tgid;
@@ -84,7 +85,8 @@ static __always_inline bool ft_count_call(struct task_struct *task, u64 detail, 
 }
 
 /* Takes the stack of a call. */
-static __noinline int ft_look_at_call(void *ctx, u64 detail, u64 ns, u32 stands_for, u64 gen_and_exact)
+static __noinline int ft_look_at_call(void *ctx, u64 detail, u64 ns, u32 stands_for,
+				      u64 gen_and_exact)
 {
 	bool exact = gen_and_exact >> 32;
 	struct ft_scratch *s = ft_scratch_try();
