@@ -112,5 +112,7 @@ func TestComparisonFindsWhatGrew(t *testing.T) {
 	assert.InDelta(t, 0.50, shares["parse"][0], 0.08)
 	assert.InDelta(t, 0.75, shares["parse"][1], 0.08)
 	assert.InDelta(t, 0.25, shares["send_all"][1], 0.08)
-	assert.NotContains(t, shares, "main")
+	// Starting is a part of so short a run, and not always the same.
+	main := shares["main"]
+	assert.InDelta(t, main[0], main[1], 0.08)
 }
