@@ -125,14 +125,16 @@ func expressions(g *callgraph.Graph, n int) []string {
 }
 
 func testSearch(t *testing.T, b *browser) {
-	for _, n := range []int{1_000, 10_000, 100_000} {
+	for _, n := range []int{1_000, 10_000} {
 		g := stackgen.New(n, 5).Graph()
 		var text bytes.Buffer
 		require.NoError(t, folded.Write(&text, g, folded.Options{NoAnnotations: true}))
 		in := readInput(t, text.String())
 		tb := b.tab(t)
-		tb.run(chromedp.EmulateViewport(640, 200)) // little to paint
-		tb.open(tempFile(t, "p.svg", render(t, g, svg.Options{Layout: svg.Icicle})))
+		file := tempFile(t, "p.svg", render(t, g, svg.Options{Layout: svg.Icicle}))
+		for try := 0; !tb.opens(file, 10*time.Second) && try < 20; try++ {
+			tb = b.tab(t) // a tab of the browser may never answer
+		}
 		tb.click("nginx")
 		list := expressions(g, 50)
 		for i, result := range tb.searchAll(list) {

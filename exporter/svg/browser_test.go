@@ -141,6 +141,23 @@ func (b *tab) open(path string) {
 	b.waitFor(ready)
 }
 
+// opens is open for a tab that may not answer within the time.
+func (b *tab) opens(path string, within time.Duration) bool {
+	b.t.Helper()
+	ctx, stop := context.WithTimeout(b.ctx, within)
+	defer stop()
+	if _, err := chromedp.Run(ctx, chromedp.Navigate("file://"+path)); err != nil {
+		return false
+	}
+	for ctx.Err() == nil {
+		if ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](ready)); err == nil && ok {
+			return true
+		}
+		time.Sleep(30 * time.Millisecond)
+	}
+	return false
+}
+
 // center returns the middle of a drawn frame, found by its label.
 func (b *tab) center(label string) (x, y float64) {
 	b.t.Helper()
