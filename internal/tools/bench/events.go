@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,6 +26,8 @@ type column struct {
 	// wrap is the command that a victim is started by, for what looks at its own
 	// children only. Others have a tool.
 	wrap []string
+	// attach looks from within this process, instead of a tool.
+	attach func() (detach func() error, err error)
 }
 
 // settle is how long those who look have for getting ready.
@@ -40,6 +43,8 @@ const nothing = "nothing"
 func columns() []column {
 	list := []column{
 		{tool: tool{name: nothing}},
+		floor("programs that do nothing at each call", false),
+		floor("programs that read the clock at each call", true),
 		kinds("syscalls", "syscalls: {}"),
 		kinds("syscalls, a tenth of the time", "syscalls: {share: 0.1}"),
 		kinds("file_opens", "file_opens: {}"),
@@ -94,6 +99,11 @@ func kinds(name, settings string) column {
 	}}}
 }
 
+// floor is what looking at the begin and the end of calls costs at the least.
+func floor(name string, clock bool) column {
+	return column{tool: tool{name: name}, attach: func() (func() error, error) { return attachFloor(clock) }}
+}
+
 // script is a program of bpftrace. What it counted is dropped, not printed.
 func script(name, text string) column {
 	text += " END { clear(@ns); }"
@@ -143,7 +153,14 @@ func events(ctx context.Context, s settings) error {
 type figures map[string][]float64
 
 // look runs every victim once while the column looks.
-func (c column) look(ctx context.Context, s settings, victims []victim, to figures) error {
+func (c column) look(ctx context.Context, s settings, victims []victim, to figures) (err error) {
+	if c.attach != nil {
+		detach, failed := c.attach()
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, detach()) }()
+	}
 	if c.command != nil {
 		dir, err := os.MkdirTemp(s.dir, "events")
 		if err != nil {
