@@ -13,13 +13,14 @@ import (
 // make calls rare, small enough for the buffers (272 KiB of chunks).
 const batchSize = 1024
 
-// drainer empties the kernel's maps. It keeps its buffers from one drain to
-// the next.
+// drainer empties the kernel's maps, once for each drain or, when they fill up,
+// sooner. It keeps its buffers from one drain to the next.
 type drainer struct {
 	objects *objects
 	epoch   uint32          // what programs read as generation; its low bit is the half of the maps
 	began   time.Time       // when counting into the current generation began
-	before  [2][]ftStatsRow // counters of each generation when last drained, by CPU
+	before  [2][]ftStatsRow // counters of each generation when last emptied, by CPU
+	made    entriesMade     // when the current generation began
 
 	keys   []profileFtCountKey
 	counts []profileFtCount
@@ -31,14 +32,28 @@ type drainer struct {
 	cut func(generation uint32) error
 	// more adds samples that a kind counts in a way of its own; nil for none.
 	more func(epoch uint32, dst []Sample) ([]Sample, error)
-	// kept are chunks of earlier drains that samples to come may refer to, and
-	// drains numbers the drains.
-	kept   map[uint64]*keptChunk
-	drains uint64
+	// kept are chunks of earlier times that samples to come may refer to, and
+	// takes numbers the times that the maps were emptied.
+	kept  map[uint64]*keptChunk
+	takes uint64
 
-	stacks  map[uint64]chunk
+	stacks map[uint64]chunk // of this time
+	// taken is what the next drain will give, given what the last one gave.
+	taken, given haul
+}
+
+// haul is what was taken out of the kernel between two drains.
+type haul struct {
 	arena   []uint64 // the words of all chunks, then those of all stacks
 	samples []Sample
+	stats   Stats
+	byCPU   []uint64 // what each CPU has taken since the start
+}
+
+// entriesMade is entries_made of maps.h.
+type entriesMade struct {
+	Counts, Chunks uint64
+	_              [6]uint64
 }
 
 // ftStatsRow are the counters of one CPU.
@@ -70,8 +85,8 @@ func (s *Sampler) Drain() ([]Sample, Stats, error) {
 	if s.closed {
 		return nil, Stats{}, errors.New("drain: the sampler is closed")
 	}
-	d := &s.drainer
-	stats, taken, err := d.drain()
+	drained, err := s.drainer.drain()
+	stats := drained.stats
 	stats.CPUs = len(s.clocks)
 	if !s.stoppedAt.IsZero() {
 		stats.CPUs = s.stopped
@@ -85,56 +100,115 @@ func (s *Sampler) Drain() ([]Sample, Stats, error) {
 	if err != nil {
 		return nil, stats, fmt.Errorf("drain: %w", err)
 	}
-	if stats.Restarted, err = s.restartStopped(taken, stats.To.Sub(stats.From)); err != nil {
-		return d.samples, stats, fmt.Errorf("restart the clock of a CPU: %w", err)
+	if stats.Restarted, err = s.restartStopped(drained.byCPU, stats.To.Sub(stats.From)); err != nil {
+		return drained.samples, stats, fmt.Errorf("restart the clock of a CPU: %w", err)
 	}
-	return d.samples, stats, nil
+	return drained.samples, stats, nil
 }
 
-// drain returns the counters, and what each CPU has taken since the start.
-func (d *drainer) drain() (Stats, []uint64, error) {
-	old := d.epoch & 1
-	stats := Stats{From: d.began}
+// Relieve is Tracer.Relieve for samples.
+func (s *Sampler) Relieve() error {
+	if !s.mu.TryLock() {
+		return nil
+	}
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	if err := s.drainer.relieve(); err != nil {
+		return fmt.Errorf("relieve the maps: %w", err)
+	}
+	return nil
+}
+
+// drain empties the maps and hands over what was taken since the last drain. It
+// is valid until the next one.
+func (d *drainer) drain() (*haul, error) {
+	err := d.take()
+	d.taken, d.given = d.given, d.taken
+	d.taken.arena, d.taken.samples, d.taken.stats = d.taken.arena[:0], d.taken.samples[:0], Stats{}
+	return &d.given, err
+}
+
+const (
+	// relieveAt is the fill of a map from which on it is emptied before the drain
+	// is due. What is left has to last until somebody looks at it again.
+	relieveAt = 0.25
+	// maxTaken is how many samples may wait for the drain: what comes then stays in
+	// the kernel, and is lost there when the maps are full.
+	maxTaken = 1 << 16
+)
+
+// relieve empties the maps if they fill up.
+func (d *drainer) relieve() error {
+	if len(d.taken.samples) >= maxTaken {
+		return nil
+	}
+	counts, chunks, err := d.fill()
+	if err != nil || max(counts, chunks) < relieveAt {
+		return err
+	}
+	return d.take()
+}
+
+// fill is how full the maps are that programs write to, 0 to 1.
+func (d *drainer) fill() (counts, chunks float64, err error) {
+	var now entriesMade
+	if err := d.objects.programs.Variables[profileVarEntriesMade].Get(&now); err != nil {
+		return 0, 0, fmt.Errorf("read the fill of the maps: %w", err)
+	}
+	share := func(now, began uint64, m *ebpf.Map) float64 {
+		return min(1, float64(now-began)/float64(m.MaxEntries()))
+	}
+	return share(now.Counts, d.made.Counts, d.objects.counts[0]), share(now.Chunks, d.made.Chunks, d.objects.chunks[0]), nil
+}
+
+// take turns programs to the other half of the maps and empties the one that
+// they have written to.
+func (d *drainer) take() error {
+	old, stats := d.epoch&1, &d.taken.stats
+	if stats.From.IsZero() {
+		stats.From = d.began
+	}
 	if err := d.objects.generation.Set(d.epoch + 1); err != nil {
-		return stats, nil, fmt.Errorf("flip the generation: %w", err)
+		return fmt.Errorf("flip the generation: %w", err)
 	}
 	d.epoch++
+	if err := d.objects.programs.Variables[profileVarEntriesMade].Get(&d.made); err != nil {
+		return fmt.Errorf("read the fill of the maps: %w", err)
+	}
 	waitForPrograms()
-	stats.To = time.Now()
-	d.began = stats.To
-	d.drains++
+	d.began = time.Now()
+	stats.To = d.began
+	d.takes++
 	if d.cut != nil {
 		if err := d.cut(old); err != nil {
-			return stats, nil, err
+			return err
 		}
 	}
-
-	taken, err := d.readStats(old, &stats)
-	if err != nil {
-		return stats, nil, err
+	if err := d.readStats(old, &d.taken); err != nil {
+		return err
 	}
-	d.arena = d.arena[:0]
-	d.samples = d.samples[:0]
 	clear(d.stacks)
 	nChunks, err := d.takeChunks(d.objects.chunks[old])
 	if err != nil {
-		return stats, nil, err
+		return err
 	}
 	if d.cut != nil {
 		d.keepChunks()
 	}
 	nCounts, err := d.takeCounts(d.objects.counts[old])
 	if err != nil {
-		return stats, nil, err
+		return err
 	}
 	if d.more != nil {
-		if d.samples, err = d.more(d.epoch-1, d.samples); err != nil {
-			return stats, nil, err
+		if d.taken.samples, err = d.more(d.epoch-1, d.taken.samples); err != nil {
+			return err
 		}
 	}
-	stats.StacksUsed = float64(nChunks) / float64(d.objects.chunks[old].MaxEntries())
-	stats.CountsUsed = float64(nCounts) / float64(d.objects.counts[old].MaxEntries())
-	return stats, taken, nil
+	stats.StacksUsed = max(stats.StacksUsed, float64(nChunks)/float64(d.objects.chunks[old].MaxEntries()))
+	stats.CountsUsed = max(stats.CountsUsed, float64(nCounts)/float64(d.objects.counts[old].MaxEntries()))
+	return nil
 }
 
 // waitForPrograms returns when every program that saw the old generation has
@@ -148,14 +222,13 @@ func waitForPrograms() {
 	}
 }
 
-// readStats adds to stats what the generation counted since it was last
-// drained.
-func (d *drainer) readStats(generation uint32, stats *Stats) ([]uint64, error) {
+// readStats adds what the generation counted since it was last emptied.
+func (d *drainer) readStats(generation uint32, to *haul) error {
 	var rows []ftStatsRow
 	if err := d.objects.stats.Lookup(generation, &rows); err != nil {
-		return nil, fmt.Errorf("read counters: %w", err)
+		return fmt.Errorf("read counters: %w", err)
 	}
-	taken := make([]uint64, len(rows))
+	taken, stats := make([]uint64, len(rows)), &to.stats
 	for cpu := range rows {
 		now := &rows[cpu]
 		var before ftStatsRow
@@ -179,8 +252,8 @@ func (d *drainer) readStats(generation uint32, stats *Stats) ([]uint64, error) {
 			taken[cpu] += other[cpu].Taken
 		}
 	}
-	d.before[generation] = rows
-	return taken, nil
+	d.before[generation], to.byCPU = rows, taken
+	return nil
 }
 
 func (d *drainer) takeChunks(m *ebpf.Map) (int, error) {
@@ -189,9 +262,9 @@ func (d *drainer) takeChunks(m *ebpf.Map) (int, error) {
 		total += n
 		for i := range n {
 			c := &d.chunks[i]
-			from := len(d.arena)
-			d.arena = append(d.arena, c.Words[:min(int(c.Len), len(c.Words))]...)
-			d.stacks[d.ids[i]] = chunk{parent: c.Parent, from: from, to: len(d.arena)}
+			from := len(d.taken.arena)
+			d.taken.arena = append(d.taken.arena, c.Words[:min(int(c.Len), len(c.Words))]...)
+			d.stacks[d.ids[i]] = chunk{parent: c.Parent, from: from, to: len(d.taken.arena)}
 		}
 	})
 	if err != nil {
@@ -206,7 +279,7 @@ func (d *drainer) takeCounts(m *ebpf.Map) (int, error) {
 		total += n
 		for i := range n {
 			k := &d.keys[i]
-			d.samples = append(d.samples, Sample{
+			d.taken.samples = append(d.taken.samples, Sample{
 				PID:        k.Pid,
 				TID:        k.Tid,
 				StartNanos: k.StartNs,
@@ -241,13 +314,13 @@ func (d *drainer) stack(id uint64) []uint64 {
 		return nil
 	}
 	if c.parent == 0 {
-		return d.arena[c.from:c.to:c.to]
+		return d.taken.arena[c.from:c.to:c.to]
 	}
-	from := len(d.arena)
+	from := len(d.taken.arena)
 	for {
-		d.arena = append(d.arena, d.arena[c.from:c.to]...)
+		d.taken.arena = append(d.taken.arena, d.taken.arena[c.from:c.to]...)
 		if c, ok = d.stacks[c.parent]; !ok {
-			return d.arena[from:len(d.arena):len(d.arena)]
+			return d.taken.arena[from:len(d.taken.arena):len(d.taken.arena)]
 		}
 	}
 }

@@ -188,6 +188,7 @@ const (
 	fileOpensVarAlwaysNs         = "always_ns"
 	fileOpensVarByDuration       = "by_duration"
 	fileOpensVarCallsSpilled     = "calls_spilled"
+	fileOpensVarEntriesMade      = "entries_made"
 	fileOpensVarFailedOnly       = "failed_only"
 	fileOpensVarFilterTargets    = "filter_targets"
 	fileOpensVarGeneration       = "generation"
@@ -280,6 +281,7 @@ type fileOpensVariableSpecs struct {
 	AlwaysNs       *ebpf.VariableSpec `ebpf:"always_ns"`
 	ByDuration     *ebpf.VariableSpec `ebpf:"by_duration"`
 	CallsSpilled   *ebpf.VariableSpec `ebpf:"calls_spilled"`
+	EntriesMade    *ebpf.VariableSpec `ebpf:"entries_made"`
 	FailedOnly     *ebpf.VariableSpec `ebpf:"failed_only"`
 	FilterTargets  *ebpf.VariableSpec `ebpf:"filter_targets"`
 	Generation     *ebpf.VariableSpec `ebpf:"generation"`
@@ -363,6 +365,7 @@ type fileOpensVariables struct {
 	AlwaysNs       *ebpf.Variable `ebpf:"always_ns"`
 	ByDuration     *ebpf.Variable `ebpf:"by_duration"`
 	CallsSpilled   *ebpf.Variable `ebpf:"calls_spilled"`
+	EntriesMade    *ebpf.Variable `ebpf:"entries_made"`
 	FailedOnly     *ebpf.Variable `ebpf:"failed_only"`
 	FilterTargets  *ebpf.Variable `ebpf:"filter_targets"`
 	Generation     *ebpf.Variable `ebpf:"generation"`

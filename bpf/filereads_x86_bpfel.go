@@ -191,6 +191,7 @@ const (
 	fileReadsVarAlwaysNs         = "always_ns"
 	fileReadsVarByDuration       = "by_duration"
 	fileReadsVarCallsSpilled     = "calls_spilled"
+	fileReadsVarEntriesMade      = "entries_made"
 	fileReadsVarFilterTargets    = "filter_targets"
 	fileReadsVarGeneration       = "generation"
 	fileReadsVarHashSeed         = "hash_seed"
@@ -282,6 +283,7 @@ type fileReadsVariableSpecs struct {
 	AlwaysNs       *ebpf.VariableSpec `ebpf:"always_ns"`
 	ByDuration     *ebpf.VariableSpec `ebpf:"by_duration"`
 	CallsSpilled   *ebpf.VariableSpec `ebpf:"calls_spilled"`
+	EntriesMade    *ebpf.VariableSpec `ebpf:"entries_made"`
 	FilterTargets  *ebpf.VariableSpec `ebpf:"filter_targets"`
 	Generation     *ebpf.VariableSpec `ebpf:"generation"`
 	HashSeed       *ebpf.VariableSpec `ebpf:"hash_seed"`
@@ -363,6 +365,7 @@ type fileReadsVariables struct {
 	AlwaysNs       *ebpf.Variable `ebpf:"always_ns"`
 	ByDuration     *ebpf.Variable `ebpf:"by_duration"`
 	CallsSpilled   *ebpf.Variable `ebpf:"calls_spilled"`
+	EntriesMade    *ebpf.Variable `ebpf:"entries_made"`
 	FilterTargets  *ebpf.Variable `ebpf:"filter_targets"`
 	Generation     *ebpf.Variable `ebpf:"generation"`
 	HashSeed       *ebpf.Variable `ebpf:"hash_seed"`

@@ -2,12 +2,12 @@ package bpf
 
 import "slices"
 
-// keptChunk is a chunk that outlives the drain that took it: a wait that began
-// before may end after it.
+// keptChunk is a chunk that outlives the time at which it was taken: a wait that
+// began before may end after it.
 type keptChunk struct {
 	parent uint64
 	words  []uint64 // nil until it is taken
-	used   uint64   // the drain in which it was taken or last asked for
+	used   uint64   // the time, see drainer.takes, of which it is or when it was last asked for
 }
 
 // use says that samples to come may refer to a stack.
@@ -18,21 +18,21 @@ func (d *drainer) use(id uint64) {
 			if d.kept == nil {
 				d.kept = make(map[uint64]*keptChunk)
 			}
-			d.kept[id] = &keptChunk{used: d.drains}
+			d.kept[id] = &keptChunk{used: d.takes}
 			return // its parents become known when it is taken
 		}
-		if k.used == d.drains {
+		if k.used == d.takes {
 			return
 		}
-		k.used = d.drains
+		k.used = d.takes
 		id = k.parent
 	}
 }
 
-// keepChunks keeps the chunks of this drain for the next one, and longer if
+// keepChunks keeps the chunks of this time for the next one, and longer if
 // they are used, and adds the kept ones to those that samples can refer to.
-// What was neither taken nor used since the last drain is forgotten: a wait may
-// have ended between the drain and the look at waits, so one is not enough.
+// What was neither taken nor used since the last time is forgotten: a wait may
+// have ended between the flip and the look at waits, so one is not enough.
 func (d *drainer) keepChunks() {
 	if d.kept == nil {
 		d.kept = make(map[uint64]*keptChunk)
@@ -44,20 +44,20 @@ func (d *drainer) keepChunks() {
 			d.kept[id] = k
 		}
 		if k.words == nil {
-			k.parent, k.words = c.parent, slices.Clone(d.arena[c.from:c.to])
+			k.parent, k.words = c.parent, slices.Clone(d.taken.arena[c.from:c.to])
 		}
-		k.used = d.drains
+		k.used = d.takes
 	}
 	for id, k := range d.kept {
-		if k.used+1 < d.drains {
+		if k.used+1 < d.takes {
 			delete(d.kept, id)
 			continue
 		}
 		if _, ok := d.stacks[id]; ok || k.words == nil {
 			continue
 		}
-		from := len(d.arena)
-		d.arena = append(d.arena, k.words...)
-		d.stacks[id] = chunk{parent: k.parent, from: from, to: len(d.arena)}
+		from := len(d.taken.arena)
+		d.taken.arena = append(d.taken.arena, k.words...)
+		d.stacks[id] = chunk{parent: k.parent, from: from, to: len(d.taken.arena)}
 	}
 }

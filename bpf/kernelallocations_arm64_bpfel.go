@@ -144,6 +144,7 @@ const (
 	kernelAllocationsProgAllocPages     = "alloc_pages"
 	kernelAllocationsProgAllocSlab      = "alloc_slab"
 	kernelAllocationsVarByDuration      = "by_duration"
+	kernelAllocationsVarEntriesMade     = "entries_made"
 	kernelAllocationsVarFilterTargets   = "filter_targets"
 	kernelAllocationsVarGeneration      = "generation"
 	kernelAllocationsVarHashSeed        = "hash_seed"
@@ -232,6 +233,7 @@ type kernelAllocationsMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type kernelAllocationsVariableSpecs struct {
 	ByDuration      *ebpf.VariableSpec `ebpf:"by_duration"`
+	EntriesMade     *ebpf.VariableSpec `ebpf:"entries_made"`
 	FilterTargets   *ebpf.VariableSpec `ebpf:"filter_targets"`
 	Generation      *ebpf.VariableSpec `ebpf:"generation"`
 	HashSeed        *ebpf.VariableSpec `ebpf:"hash_seed"`
@@ -307,6 +309,7 @@ func (m *kernelAllocationsMaps) Close() error {
 // It can be passed to loadKernelAllocationsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type kernelAllocationsVariables struct {
 	ByDuration      *ebpf.Variable `ebpf:"by_duration"`
+	EntriesMade     *ebpf.Variable `ebpf:"entries_made"`
 	FilterTargets   *ebpf.Variable `ebpf:"filter_targets"`
 	Generation      *ebpf.Variable `ebpf:"generation"`
 	HashSeed        *ebpf.Variable `ebpf:"hash_seed"`

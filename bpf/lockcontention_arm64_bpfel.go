@@ -168,6 +168,7 @@ const (
 	lockContentionVarByDuration     = "by_duration"
 	lockContentionVarCutGeneration  = "cut_generation"
 	lockContentionVarCutNs          = "cut_ns"
+	lockContentionVarEntriesMade    = "entries_made"
 	lockContentionVarFilterTargets  = "filter_targets"
 	lockContentionVarGeneration     = "generation"
 	lockContentionVarHashSeed       = "hash_seed"
@@ -260,6 +261,7 @@ type lockContentionVariableSpecs struct {
 	ByDuration     *ebpf.VariableSpec `ebpf:"by_duration"`
 	CutGeneration  *ebpf.VariableSpec `ebpf:"cut_generation"`
 	CutNs          *ebpf.VariableSpec `ebpf:"cut_ns"`
+	EntriesMade    *ebpf.VariableSpec `ebpf:"entries_made"`
 	FilterTargets  *ebpf.VariableSpec `ebpf:"filter_targets"`
 	Generation     *ebpf.VariableSpec `ebpf:"generation"`
 	HashSeed       *ebpf.VariableSpec `ebpf:"hash_seed"`
@@ -340,6 +342,7 @@ type lockContentionVariables struct {
 	ByDuration     *ebpf.Variable `ebpf:"by_duration"`
 	CutGeneration  *ebpf.Variable `ebpf:"cut_generation"`
 	CutNs          *ebpf.Variable `ebpf:"cut_ns"`
+	EntriesMade    *ebpf.Variable `ebpf:"entries_made"`
 	FilterTargets  *ebpf.Variable `ebpf:"filter_targets"`
 	Generation     *ebpf.Variable `ebpf:"generation"`
 	HashSeed       *ebpf.Variable `ebpf:"hash_seed"`

@@ -152,6 +152,7 @@ const (
 	offCPUVarByDuration     = "by_duration"
 	offCPUVarCutGeneration  = "cut_generation"
 	offCPUVarCutNs          = "cut_ns"
+	offCPUVarEntriesMade    = "entries_made"
 	offCPUVarFilterTargets  = "filter_targets"
 	offCPUVarGeneration     = "generation"
 	offCPUVarHashSeed       = "hash_seed"
@@ -239,6 +240,7 @@ type offCPUVariableSpecs struct {
 	ByDuration     *ebpf.VariableSpec `ebpf:"by_duration"`
 	CutGeneration  *ebpf.VariableSpec `ebpf:"cut_generation"`
 	CutNs          *ebpf.VariableSpec `ebpf:"cut_ns"`
+	EntriesMade    *ebpf.VariableSpec `ebpf:"entries_made"`
 	FilterTargets  *ebpf.VariableSpec `ebpf:"filter_targets"`
 	Generation     *ebpf.VariableSpec `ebpf:"generation"`
 	HashSeed       *ebpf.VariableSpec `ebpf:"hash_seed"`
@@ -313,6 +315,7 @@ type offCPUVariables struct {
 	ByDuration     *ebpf.Variable `ebpf:"by_duration"`
 	CutGeneration  *ebpf.Variable `ebpf:"cut_generation"`
 	CutNs          *ebpf.Variable `ebpf:"cut_ns"`
+	EntriesMade    *ebpf.Variable `ebpf:"entries_made"`
 	FilterTargets  *ebpf.Variable `ebpf:"filter_targets"`
 	Generation     *ebpf.Variable `ebpf:"generation"`
 	HashSeed       *ebpf.Variable `ebpf:"hash_seed"`

@@ -41,3 +41,11 @@ func TestMapEntriesHoldADrainInterval(t *testing.T) {
 	}
 	require.EqualValues(t, 77, (&Options{MapEntries: 77}).mapEntries())
 }
+
+// There is room for what is expected of the interval, and for each CPU.
+func TestEventEntries(t *testing.T) {
+	require.Equal(t, 8192, eventEntries(8192, time.Second, 2))
+	require.Equal(t, 32768, eventEntries(8192, time.Second, 64))
+	require.Equal(t, minMapEntries, eventEntries(8192, 10*time.Millisecond, 2))
+	require.Equal(t, maxMapEntries, eventEntries(8192, time.Hour, 2))
+}

@@ -137,6 +137,7 @@ const (
 	pageFaultsProgMajorFault    = "major_fault"
 	pageFaultsProgMinorFault    = "minor_fault"
 	pageFaultsVarByDuration     = "by_duration"
+	pageFaultsVarEntriesMade    = "entries_made"
 	pageFaultsVarFilterTargets  = "filter_targets"
 	pageFaultsVarGeneration     = "generation"
 	pageFaultsVarHashSeed       = "hash_seed"
@@ -220,6 +221,7 @@ type pageFaultsMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type pageFaultsVariableSpecs struct {
 	ByDuration     *ebpf.VariableSpec `ebpf:"by_duration"`
+	EntriesMade    *ebpf.VariableSpec `ebpf:"entries_made"`
 	FilterTargets  *ebpf.VariableSpec `ebpf:"filter_targets"`
 	Generation     *ebpf.VariableSpec `ebpf:"generation"`
 	HashSeed       *ebpf.VariableSpec `ebpf:"hash_seed"`
@@ -291,6 +293,7 @@ func (m *pageFaultsMaps) Close() error {
 // It can be passed to loadPageFaultsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type pageFaultsVariables struct {
 	ByDuration     *ebpf.Variable `ebpf:"by_duration"`
+	EntriesMade    *ebpf.Variable `ebpf:"entries_made"`
 	FilterTargets  *ebpf.Variable `ebpf:"filter_targets"`
 	Generation     *ebpf.Variable `ebpf:"generation"`
 	HashSeed       *ebpf.Variable `ebpf:"hash_seed"`

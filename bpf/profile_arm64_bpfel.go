@@ -135,6 +135,7 @@ const (
 	profileMapUnwindRows     = "unwind_rows"
 	profileMapUnwindSpaces   = "unwind_spaces"
 	profileProgProfile       = "profile"
+	profileVarEntriesMade    = "entries_made"
 	profileVarFilterTargets  = "filter_targets"
 	profileVarGeneration     = "generation"
 	profileVarHashSeed       = "hash_seed"
@@ -218,6 +219,7 @@ type profileMapSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type profileVariableSpecs struct {
+	EntriesMade    *ebpf.VariableSpec `ebpf:"entries_made"`
 	FilterTargets  *ebpf.VariableSpec `ebpf:"filter_targets"`
 	Generation     *ebpf.VariableSpec `ebpf:"generation"`
 	HashSeed       *ebpf.VariableSpec `ebpf:"hash_seed"`
@@ -289,6 +291,7 @@ func (m *profileMaps) Close() error {
 //
 // It can be passed to loadProfileObjects or ebpf.CollectionSpec.LoadAndAssign.
 type profileVariables struct {
+	EntriesMade    *ebpf.Variable `ebpf:"entries_made"`
 	FilterTargets  *ebpf.Variable `ebpf:"filter_targets"`
 	Generation     *ebpf.Variable `ebpf:"generation"`
 	HashSeed       *ebpf.Variable `ebpf:"hash_seed"`

@@ -235,6 +235,7 @@ const (
 	streamProgStreamThreadExit = "stream_thread_exit"
 	streamVarByDuration        = "by_duration"
 	streamVarCallsSpilled      = "calls_spilled"
+	streamVarEntriesMade       = "entries_made"
 	streamVarFailedOnly        = "failed_only"
 	streamVarFilterTargets     = "filter_targets"
 	streamVarFtNoTimes         = "ft_no_times"
@@ -342,6 +343,7 @@ type streamMapSpecs struct {
 type streamVariableSpecs struct {
 	ByDuration     *ebpf.VariableSpec `ebpf:"by_duration"`
 	CallsSpilled   *ebpf.VariableSpec `ebpf:"calls_spilled"`
+	EntriesMade    *ebpf.VariableSpec `ebpf:"entries_made"`
 	FailedOnly     *ebpf.VariableSpec `ebpf:"failed_only"`
 	FilterTargets  *ebpf.VariableSpec `ebpf:"filter_targets"`
 	FtNoTimes      *ebpf.VariableSpec `ebpf:"ft_no_times"`
@@ -435,6 +437,7 @@ func (m *streamMaps) Close() error {
 type streamVariables struct {
 	ByDuration     *ebpf.Variable `ebpf:"by_duration"`
 	CallsSpilled   *ebpf.Variable `ebpf:"calls_spilled"`
+	EntriesMade    *ebpf.Variable `ebpf:"entries_made"`
 	FailedOnly     *ebpf.Variable `ebpf:"failed_only"`
 	FilterTargets  *ebpf.Variable `ebpf:"filter_targets"`
 	FtNoTimes      *ebpf.Variable `ebpf:"ft_no_times"`

@@ -184,6 +184,7 @@ const (
 	syscallsVarAlwaysNs            = "always_ns"
 	syscallsVarByDuration          = "by_duration"
 	syscallsVarCallsSpilled        = "calls_spilled"
+	syscallsVarEntriesMade         = "entries_made"
 	syscallsVarFilterCalls         = "filter_calls"
 	syscallsVarFilterTargets       = "filter_targets"
 	syscallsVarGeneration          = "generation"
@@ -277,6 +278,7 @@ type syscallsVariableSpecs struct {
 	AlwaysNs       *ebpf.VariableSpec `ebpf:"always_ns"`
 	ByDuration     *ebpf.VariableSpec `ebpf:"by_duration"`
 	CallsSpilled   *ebpf.VariableSpec `ebpf:"calls_spilled"`
+	EntriesMade    *ebpf.VariableSpec `ebpf:"entries_made"`
 	FilterCalls    *ebpf.VariableSpec `ebpf:"filter_calls"`
 	FilterTargets  *ebpf.VariableSpec `ebpf:"filter_targets"`
 	Generation     *ebpf.VariableSpec `ebpf:"generation"`
@@ -358,6 +360,7 @@ type syscallsVariables struct {
 	AlwaysNs       *ebpf.Variable `ebpf:"always_ns"`
 	ByDuration     *ebpf.Variable `ebpf:"by_duration"`
 	CallsSpilled   *ebpf.Variable `ebpf:"calls_spilled"`
+	EntriesMade    *ebpf.Variable `ebpf:"entries_made"`
 	FilterCalls    *ebpf.Variable `ebpf:"filter_calls"`
 	FilterTargets  *ebpf.Variable `ebpf:"filter_targets"`
 	Generation     *ebpf.Variable `ebpf:"generation"`

@@ -145,6 +145,7 @@ const (
 	tcpRetransmitsProgTcpSendFunction  = "tcp_send_function"
 	tcpRetransmitsProgTcpState         = "tcp_state"
 	tcpRetransmitsVarByDuration        = "by_duration"
+	tcpRetransmitsVarEntriesMade       = "entries_made"
 	tcpRetransmitsVarFilterTargets     = "filter_targets"
 	tcpRetransmitsVarGeneration        = "generation"
 	tcpRetransmitsVarHashSeed          = "hash_seed"
@@ -231,6 +232,7 @@ type tcpRetransmitsMapSpecs struct {
 // It can be passed ebpf.CollectionSpec.Assign.
 type tcpRetransmitsVariableSpecs struct {
 	ByDuration     *ebpf.VariableSpec `ebpf:"by_duration"`
+	EntriesMade    *ebpf.VariableSpec `ebpf:"entries_made"`
 	FilterTargets  *ebpf.VariableSpec `ebpf:"filter_targets"`
 	Generation     *ebpf.VariableSpec `ebpf:"generation"`
 	HashSeed       *ebpf.VariableSpec `ebpf:"hash_seed"`
@@ -300,6 +302,7 @@ func (m *tcpRetransmitsMaps) Close() error {
 // It can be passed to loadTcpRetransmitsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type tcpRetransmitsVariables struct {
 	ByDuration     *ebpf.Variable `ebpf:"by_duration"`
+	EntriesMade    *ebpf.Variable `ebpf:"entries_made"`
 	FilterTargets  *ebpf.Variable `ebpf:"filter_targets"`
 	Generation     *ebpf.Variable `ebpf:"generation"`
 	HashSeed       *ebpf.Variable `ebpf:"hash_seed"`

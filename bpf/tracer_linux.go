@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -41,7 +42,7 @@ func NewTracer(p *Probe, opts Options) (_ *Tracer, err error) {
 		return nil, err
 	}
 	if opts.MapEntries == 0 {
-		opts.MapEntries = eventEntries(p.events, opts.DrainInterval)
+		opts.MapEntries = eventEntries(p.events, opts.DrainInterval, runtime.NumCPU())
 	}
 	opts.fewChunks = true
 	of := *p.object
@@ -74,10 +75,15 @@ func NewTracer(p *Probe, opts Options) (_ *Tracer, err error) {
 	return t, nil
 }
 
+// entriesPerCPU is the room that each CPU needs on a host with many. A parallel
+// build makes two to four thousand distinct observations on a CPU and second,
+// and the maps are relieved ten times in each.
+const entriesPerCPU = 512
+
 // eventEntries is how many distinct observations there is room for between two
-// drains.
-func eventEntries(perSecond int, interval time.Duration) int {
-	n := int(float64(perSecond) * interval.Seconds())
+// drains, if nobody relieves the maps.
+func eventEntries(perSecond int, interval time.Duration, cpus int) int {
+	n := max(int(float64(perSecond)*interval.Seconds()), entriesPerCPU*cpus)
 	return roundUp(min(max(n, minMapEntries), maxMapEntries))
 }
 
@@ -195,7 +201,8 @@ func (t *Tracer) Drain() ([]Sample, Stats, error) {
 	if t.closed {
 		return nil, Stats{}, errors.New("drain: the tracer is closed")
 	}
-	stats, _, err := t.drainer.drain()
+	drained, err := t.drainer.drain()
+	stats := drained.stats
 	if s := t.stoppedAt; !s.IsZero() && s.Before(stats.To) && s.After(stats.From) {
 		stats.To = s
 	}
@@ -206,7 +213,24 @@ func (t *Tracer) Drain() ([]Sample, Stats, error) {
 	if err != nil {
 		return nil, stats, fmt.Errorf("drain %s: %w", t.probe.object.name, err)
 	}
-	return t.drainer.samples, stats, nil
+	return drained.samples, stats, nil
+}
+
+// Relieve takes what was counted out of the kernel if its maps fill up; the next
+// Drain returns it. Call it some ten times a second: it is cheap if there is
+// nothing to do. While Drain runs, it does nothing.
+func (t *Tracer) Relieve() error {
+	if !t.mu.TryLock() {
+		return nil
+	}
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil
+	}
+	if err := t.drainer.relieve(); err != nil {
+		return fmt.Errorf("relieve the maps of %s: %w", t.probe.object.name, err)
+	}
+	return nil
 }
 
 // countMisses adds the runs of programs that the kernel left out because the

@@ -91,13 +91,17 @@ func (h *hostSource) Start(context.Context) (err error) {
 }
 
 // startSources starts all kinds at the same time: the kernel takes a while to
-// verify each, in which those that run already are not drained.
+// verify each, in which those that run already are not drained but relieved.
 func (h *hostSource) startSources() error {
 	list := newSources(h)
 	failed := make([]error, len(list))
 	var starting sync.WaitGroup
 	for i, src := range list {
-		starting.Go(func() { failed[i] = src.Start() })
+		starting.Go(func() {
+			if failed[i] = src.Start(); failed[i] == nil {
+				h.background.Go(func() { h.relieve(src) })
+			}
+		})
 	}
 	starting.Wait()
 	var errs []error
@@ -172,6 +176,31 @@ func (h *hostSource) followCPUs() {
 		if failed = err != nil; failed {
 			known = "" // try again
 		}
+	}
+}
+
+// relieveInterval is how often somebody looks whether maps fill up. A quarter of
+// a map has to last for that long, see bpf.Tracer.
+const relieveInterval = 100 * time.Millisecond
+
+// relieve keeps the maps of a kind from filling up before they are drained. A
+// drain is late when many programs are new on a busy host: their symbols are read
+// by it.
+func (h *hostSource) relieve(src source.Source) {
+	ticker := time.NewTicker(relieveInterval)
+	defer ticker.Stop()
+	failed := false
+	for {
+		select {
+		case <-h.stop:
+			return
+		case <-ticker.C:
+		}
+		err := src.Relieve()
+		if err != nil && !failed {
+			h.log.Error("Kernel maps that fill up could not be emptied.", zap.Error(err))
+		}
+		failed = err != nil
 	}
 }
 

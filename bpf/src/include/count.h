@@ -33,8 +33,10 @@ static __always_inline long ft_count_sums(void *counts, struct ft_count_key *key
 
 	if (!found) {
 		err = bpf_map_update_elem(counts, key, add, BPF_NOEXIST);
-		if (!err)
+		if (!err) {
+			__sync_fetch_and_add(&entries_made.counts, 1);
 			return FT_FIRST;
+		}
 		/* Another CPU may have been faster with the same key. */
 		found = bpf_map_lookup_elem(counts, key);
 		if (!found)

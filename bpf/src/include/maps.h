@@ -46,6 +46,17 @@ FT_COUNTS(counts_1);
 FT_CHUNKS(chunks_0);
 FT_CHUNKS(chunks_1);
 
+/*
+ * How many entries programs have made in counts and in chunks, of both
+ * generations: user space empties the maps sooner when they fill up. On a cache
+ * line of its own, because the others are read at each event.
+ */
+struct {
+	u64 counts;
+	u64 chunks;
+	u64 pad[6];
+} entries_made __attribute__((aligned(64)));
+
 /* Counters by generation. Written by programs, read by user space. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

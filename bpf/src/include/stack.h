@@ -76,6 +76,7 @@ static __always_inline long ft_add_chunk(struct ft_store *st, u64 id, u32 from, 
 	 * the verifier would follow a copy word by word on many paths.
 	 */
 	bpf_probe_read_kernel(chunk->words, sizeof(chunk->words), &st->s->words[from]);
+	__sync_fetch_and_add(&entries_made.chunks, 1);
 	return bpf_map_update_elem(st->chunks, &id, chunk, BPF_ANY);
 }
 

@@ -231,8 +231,9 @@ func (r *Registry) scanProcess(pid uint32) {
 // come with the next drain, and events may come a moment before samples.
 const forgetAfter = 2 * time.Second
 
-// Sweep drops processes that ended long enough ago, at least one whole drain
-// interval. Call it once for each drain.
+// Sweep drops processes that ended long enough ago: at least one whole drain
+// interval, and before the last call, for samples of those that ended since may
+// not be drained yet. Call it once for each drain, when its samples are named.
 func (r *Registry) Sweep(drainInterval time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -246,7 +247,7 @@ func (r *Registry) Sweep(drainInterval time.Duration) {
 			}
 		}
 		list = slices.DeleteFunc(list, func(p *Process) bool {
-			return p.endedAt != 0 && p.endedAt+keep < t
+			return p.endedAt != 0 && p.endedAt+keep < t && p.endedAt < r.swept
 		})
 		if len(list) == 0 {
 			delete(r.byPID, pid)

@@ -192,6 +192,19 @@ func TestSweepForgetsWhatHasEnded(t *testing.T) {
 	require.Zero(t, r.Len())
 }
 
+// A drain may take long: samples of what ended meanwhile come with the next one.
+func TestSweepKeepsWhatEndedSinceTheLast(t *testing.T) {
+	r, _ := registry(t)
+	ended := now(unix.CLOCK_MONOTONIC) - 10e9
+	r.Apply([]bpf.Event{fork(ended-2, 100, 1), exec(ended-1, 100, "x"), exit(ended, 100)})
+	r.byPID[100][0].endedAt = ended
+	r.swept = ended - 10e9
+	r.Sweep(time.Second)
+	require.Len(t, r.byPID[100], 1)
+	r.Sweep(time.Second)
+	require.Empty(t, r.byPID[100])
+}
+
 // A process whose main thread has ended lives as long as another thread does.
 func TestMainThreadEndsFirst(t *testing.T) {
 	r, _ := registry(t)

@@ -14,6 +14,9 @@ type Source interface {
 	// Drain returns what was sampled since the last call. The samples stay
 	// valid until the next one.
 	Drain() ([]bpf.Sample, bpf.Stats, error)
+	// Relieve empties the kernel's maps before the next Drain if they fill up, also
+	// while what the last one returned is in use. It is cheap.
+	Relieve() error
 	// SyncCPUs follows CPUs that come and go.
 	SyncCPUs() error
 	// Values appends one number for each sample type that a sample adds to.

@@ -56,6 +56,14 @@ func (s *Source) Drain() ([]bpf.Sample, bpf.Stats, error) {
 	return s.sampler.Drain()
 }
 
+// Relieve empties maps that fill up.
+func (s *Source) Relieve() error {
+	if s.sampler == nil {
+		return errNotStarted
+	}
+	return s.sampler.Relieve()
+}
+
 // SyncCPUs follows CPUs that come and go.
 func (s *Source) SyncCPUs() error {
 	if s.sampler == nil {

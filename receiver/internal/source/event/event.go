@@ -101,6 +101,14 @@ func (s *Source) Drain() ([]bpf.Sample, bpf.Stats, error) {
 	return shareOut(samples), stats, nil
 }
 
+// Relieve empties maps that fill up.
+func (s *Source) Relieve() error {
+	if s.tracer == nil {
+		return s.errNotStarted()
+	}
+	return s.tracer.Relieve()
+}
+
 // SyncCPUs follows CPUs that come and go.
 func (s *Source) SyncCPUs() error {
 	if s.tracer == nil {
