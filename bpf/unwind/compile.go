@@ -92,6 +92,7 @@ func (c *Compiler) Compile(f *elffile.File, r io.ReaderAt, o Options) (*Table, e
 	b.addLinkage(f)
 	b.addTrampolines(f, r)
 	b.addStarts(f, r)
+	b.addInstalls(f, r)
 	t := b.summary()
 	if goTable != nil {
 		t.GoStart, t.GoLimit = goTable.Text()
@@ -115,7 +116,7 @@ func (b *builder) reset(f *elffile.File, o Options) error {
 	*b = builder{
 		limit: o.MaxRows, base: 1<<64 - 1,
 		rows: b.rows[:0], spans: b.spans[:0], done: b.done[:0], spare: b.spare, joined: b.joined,
-		code: b.code[:0], view: b.view, scan: b.scan,
+		code: b.code[:0], installers: b.installers[:0], view: b.view, scan: b.scan,
 	}
 	if b.limit <= 0 {
 		b.limit = DefaultMaxRows

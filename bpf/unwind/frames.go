@@ -127,6 +127,9 @@ func (r *reader) function(e entry, c *cie) error {
 	}
 	r.run(&p, start, start+size)
 	r.stack = p.remembered
+	if all := p.m.dataRegisters(); p.saved&all == all && len(r.b.installers) < maxInstallers {
+		r.b.installers = append(r.b.installers, codeRange{start, start + size})
+	}
 	return nil
 }
 

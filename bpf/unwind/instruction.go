@@ -50,6 +50,7 @@ type program struct {
 	state
 	remembered []state
 	pc         uint64
+	saved      uint8 // of the registers 0 to 7, those that were saved
 	// initial runs the instructions of a common entry: there is no location.
 	initial bool
 }
@@ -198,6 +199,9 @@ func (p *program) setOffset(reg uint64, off int64) {
 
 // set notes the place of a register, if it is one that finding callers needs.
 func (p *program) set(reg uint64, where place) {
+	if reg < 8 && where.how == howOffset {
+		p.saved |= 1 << reg
+	}
 	switch reg {
 	case p.m.fp:
 		p.fp = where

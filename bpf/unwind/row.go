@@ -128,12 +128,15 @@ const (
 	// ReasonFramePointer: the frame pointer is saved in a place that rows do
 	// not know; counted, but the row is used (FPLost).
 	ReasonFramePointer
+	// ReasonInstall: the code makes another frame the current one, and is between
+	// the two.
+	ReasonInstall
 
 	numReasons
 )
 
 var reasonNames = [numReasons]string{
-	"none", "register", "offset", "expression", "return address", "instruction", "frame pointer",
+	"none", "register", "offset", "expression", "return address", "instruction", "frame pointer", "context installed",
 }
 
 // String names the reason in one or two words.

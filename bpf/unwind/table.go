@@ -66,16 +66,19 @@ type span struct {
 
 // builder collects descriptions and makes a table of them.
 type builder struct {
-	m      machine
-	base   uint64
-	code   []codeRange // executable segments
-	limit  int         // most rows
-	rows   []Row
-	spans  []span // of the source at hand
-	done   []span // of the sources before, sorted, without overlaps
-	full   bool
-	broken bool
-	stats  Stats
+	m     machine
+	base  uint64
+	code  []codeRange // executable segments
+	limit int         // most rows
+	rows  []Row
+	// installers are functions that save what only those save that install
+	// another context.
+	installers []codeRange
+	spans      []span // of the source at hand
+	done       []span // of the sources before, sorted, without overlaps
+	full       bool
+	broken     bool
+	stats      Stats
 	// Memory that is used again: of the done of the source before, of a piece of
 	// the table, of a section's window and of code that is searched.
 	spare      []span

@@ -67,8 +67,6 @@ type expectation struct {
 	whole float64
 	// incomplete is how many of them may be cut.
 	incomplete float64
-	// wrong is how many may be no calls of the program.
-	wrong float64
 }
 
 // aFew stacks of any program may be cut: the first ones have no table.
@@ -118,7 +116,7 @@ func (e expectation) checkBy(t *testing.T, list stacks, match func(s *stack) (wh
 		}
 	}
 	t.Logf("of %d stacks %d have all calls, %d are cut", total, whole, cut)
-	ok := assert.LessOrEqual(t, float64(wrong)/float64(total), e.wrong, "%d stacks are not calls of the program", wrong)
+	ok := assert.Zero(t, wrong, "%d stacks are not calls of the program", wrong)
 	ok = assert.LessOrEqual(t, float64(cut)/float64(total), max(e.incomplete, aFew), "%d of %d stacks are cut", cut, total) && ok
 	ok = assert.GreaterOrEqual(t, float64(whole)/float64(total), e.whole, "%d of %d stacks have all calls", whole, total) && ok
 	if !ok {

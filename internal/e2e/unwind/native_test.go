@@ -107,19 +107,27 @@ func TestUnusualStacks(t *testing.T) {
 		add(name, compile("musl-gcc", name, source+".c", "-O2 -pthread", noFP), exactly(0.3, chain, "main ..."))
 		add(name+"_static", compile("musl-gcc", name+"_static", source+".c", "-O2 -pthread -static", noFP), exactly(0.3, chain, "main ..."))
 	}
-	// The last instructions of libgcc's functions make the registers and the
-	// stack those of another frame: nobody can walk from there.
-	cxx := exactly(0.3, "main a spin", "main a ...", "... worker sorter ... less spin", "... sorter ...")
-	cxx.incomplete = 0.03
-	cxx.wrong = 0.02 // while the unwinder of libgcc installs another stack
-	for _, level := range []string{"-O0", "-O2"} {
-		add("throw"+level, compile("g++", "throw"+level, "throw.cc", level, noFP, "-fno-optimize-sibling-calls"), cxx)
-	}
 	for _, n := range []int{100, 127, 128, 500, 1000} {
 		add(fmt.Sprint("deep", n), compile("gcc", fmt.Sprint("deep", n), "deep.c", "-O2 -fno-optimize-sibling-calls", noFP),
 			exactly(1, calls("main"+strings.Repeat(" down", n)+" spin")), fmt.Sprint(n))
 	}
 	runAll(t, 60, programs)
+}
+
+// Exceptions: while the unwinder of libgcc makes the frame of a handler the
+// current one, nobody can walk from there, and stacks say that they are cut.
+func TestExceptions(t *testing.T) {
+	var programs []program
+	for name, flags := range map[string]string{
+		"throw-O0": "-O0 " + noFP, "throw-O2": "-O2 " + noFP, "throw-O2-fp": "-O2 " + keepFP, "throw-static": "-O2 -static " + noFP,
+	} {
+		programs = append(programs, program{
+			name: name, build: compile("g++", name, "throw.cc", flags, "-fno-optimize-sibling-calls"),
+			expectation: expectation{chains: []calls{"main a spin", "main a ...", "... worker sorter ... less spin", "... sorter ..."}, whole: 0.3, incomplete: 0.06},
+		})
+	}
+	slices.SortFunc(programs, func(a, b program) int { return strings.Compare(a.name, b.name) })
+	runAll(t, 2000, programs)
 }
 
 // Code in assembly that describes itself, that keeps a frame pointer, and that

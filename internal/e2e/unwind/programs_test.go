@@ -19,6 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+const precedence = -15
+
 // TestMain gives the profiler precedence over what it profiles: how long it has
 // to wait for a CPU beside a dozen busy programs is not what is tested here.
 func TestMain(m *testing.M) {
@@ -29,7 +31,7 @@ func TestMain(m *testing.M) {
 	}
 	for _, task := range tasks {
 		tid, _ := strconv.Atoi(task.Name())
-		_ = unix.Setpriority(unix.PRIO_PROCESS, tid, -15) // threads inherit it
+		_ = unix.Setpriority(unix.PRIO_PROCESS, tid, precedence) // threads inherit it
 	}
 	os.Exit(m.Run())
 }
@@ -78,12 +80,12 @@ func buildAll(t *testing.T, programs []program) string {
 // start runs a command, in a process group of its own, until the test ends.
 func start(t testing.TB, dir, program string, args ...string) int {
 	t.Helper()
-	cmd := exec.Command(program, args...)
+	// Without the precedence that TestMain gives, from its first thread on.
+	cmd := exec.Command("nice", append([]string{"-n", strconv.Itoa(-precedence), program}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, cmd.Start())
-	_ = unix.Setpriority(unix.PRIO_PROCESS, cmd.Process.Pid, 0) // see TestMain
 	t.Cleanup(func() {
 		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // its children too
 		_ = cmd.Wait()
