@@ -3,6 +3,7 @@
 package svg_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -16,11 +17,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/exporter/callgraph"
+	"github.com/flametel/flametel/exporter/folded"
+	"github.com/flametel/flametel/exporter/internal/stackgen"
 	"github.com/flametel/flametel/exporter/svg"
 )
 
 func searchCases() map[string]func(*testing.T, *browser) {
 	return map[string]func(*testing.T, *browser){
+		"search equals brute force":            testSearch,
 		"search is exact under zoom":           testSearchZoomed,
 		"search is exact bottom-up":            testSearchReversed,
 		"search is exact in bars":              testSearchInBar,
@@ -118,6 +122,28 @@ func expressions(g *callgraph.Graph, n int) []string {
 		out = append(out, []string{part, "^" + part, part + "$", part + ".*e", part + "|wake"}[r.IntN(5)])
 	}
 	return out
+}
+
+func testSearch(t *testing.T, b *browser) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		g := stackgen.New(n, 5).Graph()
+		var text bytes.Buffer
+		require.NoError(t, folded.Write(&text, g, folded.Options{NoAnnotations: true}))
+		in := readInput(t, text.String())
+		tb := b.tab(t)
+		tb.open(tempFile(t, "p.svg", render(t, g, svg.Options{Layout: svg.Icicle})))
+		tb.click("nginx")
+		list := expressions(g, 50)
+		for i, result := range tb.searchAll(list) {
+			want := in.bruteForce(list[i], "nginx")
+			unit := " samples, "
+			if want.matched == 1 {
+				unit = " sample, "
+			}
+			assert.Contains(t, result, fmt.Sprintf("Matched: %.2f%% (%s%s", percentOf(want.matched, want.total), commas(want.matched), unit), "%d stacks, %q", n, list[i])
+			assert.Contains(t, result, fmt.Sprintf("), self %.2f%% · here %.2f%%", percentOf(want.self, want.total), percentOf(want.hereMatched, want.here)), "%d stacks, %q", n, list[i])
+		}
+	}
 }
 
 func percentOf(part, whole int64) float64 { return 100 * float64(part) / float64(whole) }

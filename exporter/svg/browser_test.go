@@ -15,6 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/css"
+	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -79,6 +82,7 @@ func (b *browser) tab(t *testing.T) *tab {
 	ctx, stopTimer := context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(func() { stopTimer(); stop() })
 	require.NoError(t, chromedp.Do(ctx))
+	forgetDOM(t, ctx)
 	require.NoError(t, chromedp.Listen(ctx, func(ev any) {
 		if e, ok := ev.(*runtime.EventExceptionThrown); ok {
 			t.Errorf("exception in script: %+v", e.ExceptionDetails)
@@ -87,6 +91,18 @@ func (b *browser) tab(t *testing.T) *tab {
 	tb := &tab{t, ctx}
 	tb.run(chromedp.EmulateViewport(1200, 900))
 	return tb
+}
+
+// forgetDOM stops reports of changed elements. The driver asks for the document
+// after each load, and if more than 4,096 reports arrive before the answer, which
+// a page with many frames can cause, it waits for that answer for ever. We look at
+// the page by script only.
+func forgetDOM(t *testing.T, ctx context.Context) {
+	t.Helper()
+	_, err := chromedp.Call(ctx, css.Disable, cdp.Empty{}) // it builds on the other
+	require.NoError(t, err)
+	_, err = chromedp.Call(ctx, dom.Disable, cdp.Empty{})
+	require.NoError(t, err)
 }
 
 func (b *tab) run(actions ...chromedp.Action[chromedp.Void]) {
@@ -139,23 +155,6 @@ func (b *tab) open(path string) {
 	b.t.Helper()
 	b.run(chromedp.Navigate("file://" + path))
 	b.waitFor(ready)
-}
-
-// opens is open for a tab that may not answer within the time.
-func (b *tab) opens(path string, within time.Duration) bool {
-	b.t.Helper()
-	ctx, stop := context.WithTimeout(b.ctx, within)
-	defer stop()
-	if _, err := chromedp.Run(ctx, chromedp.Navigate("file://"+path)); err != nil {
-		return false
-	}
-	for ctx.Err() == nil {
-		if ok, err := chromedp.Run(ctx, chromedp.Evaluate[bool](ready)); err == nil && ok {
-			return true
-		}
-		time.Sleep(30 * time.Millisecond)
-	}
-	return false
 }
 
 // center returns the middle of a drawn frame, found by its label.

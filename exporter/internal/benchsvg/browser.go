@@ -13,6 +13,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/css"
+	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/chromedp"
 
 	"github.com/flametel/flametel/exporter/internal/stackgen"
@@ -122,6 +125,9 @@ func measurePage(browser context.Context, s steps, size, path string) error {
 	defer stop()
 	tab, stopTimer := context.WithTimeout(tab, time.Minute)
 	defer stopTimer()
+	if err := forgetDOM(tab); err != nil {
+		return err
+	}
 	start := time.Now()
 	if err := chromedp.Do(tab, chromedp.Navigate("file://"+path)); err != nil {
 		return err
@@ -163,6 +169,16 @@ func measurePage(browser context.Context, s steps, size, path string) error {
 	}
 	fmt.Println(row)
 	return nil
+}
+
+// forgetDOM stops reports of changed elements. They cost time in the page, and
+// with more than 4,096 of them on their way the driver can wait for ever.
+func forgetDOM(tab context.Context) error {
+	if _, err := chromedp.Call(tab, css.Disable, cdp.Empty{}); err != nil { // it builds on the other
+		return err
+	}
+	_, err := chromedp.Call(tab, dom.Disable, cdp.Empty{})
+	return err
 }
 
 // d3Node is the format of d3-flame-graph.
