@@ -65,14 +65,19 @@ func (g *Graph) Samples() int64 {
 }
 
 // Totals returns, for each node, its own weight and that of all descendants.
-func (g *Graph) Totals(weight int) []int64 {
-	totals := append([]int64(nil), g.Self[weight]...)
+func (g *Graph) Totals(weight int) []int64 { return g.AppendTotals(nil, weight) }
+
+// AppendTotals appends the totals to a list, which saves making one of the size
+// of the graph where there is one already.
+func (g *Graph) AppendTotals(list []int64, weight int) []int64 {
+	list = append(list, g.Self[weight]...)
+	totals := list[len(list)-len(g.Nodes):]
 	// Parents stand before their children, so backwards every node is complete
 	// by the time it is added to its parent.
 	for i := len(totals) - 1; i > 0; i-- {
 		totals[g.Nodes[i].Parent] += totals[i]
 	}
-	return totals
+	return list
 }
 
 // Depths returns the number of frames above each node; the root has 0.

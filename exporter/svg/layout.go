@@ -25,20 +25,21 @@ type picture struct {
 }
 
 // plan decides what to draw into so many pixels: frames of minWidth and more,
-// unless they are more than most, when the width doubles. Widths are in proportion to the first list of totals;
-// the second are what the figures are about.
+// unless they are more than most, when the width doubles. Widths are in proportion
+// to the first list of totals; the second are what the figures are about.
 func plan(g *callgraph.Graph, widths []float64, totals []int64, pixels float64, most int) *picture {
-	depths := g.Depths()
+	p := &planner{
+		Graph: g, widths: widths, totals: totals, depths: g.Depths(),
+		scale: pixels / widths[0],
+		left:  make([]float64, len(g.Nodes)),
+	}
 	for limit := float64(minWidth); ; limit *= 2 {
-		p := &planner{
-			Graph: g, widths: widths, totals: totals, depths: depths,
-			scale: pixels / widths[0],
-			pic:   picture{minWidth: limit},
-			left:  make([]float64, len(g.Nodes)),
-		}
+		p.pic = picture{minWidth: limit}
+		p.left[0] = 0
 		p.run()
 		if len(p.pic.boxes) <= most || limit > pixels {
-			return &p.pic
+			pic := p.pic // without the planner, which is as large as the graph
+			return &pic
 		}
 	}
 }

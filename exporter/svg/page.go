@@ -43,7 +43,7 @@ type line struct {
 // picture, where it comes from, and warnings.
 func (d *drawing) lines() []line {
 	var out []line
-	for _, s := range d.summaries() {
+	for _, s := range d.summaries {
 		out = append(out, line{s, fmt.Sprintf(`font-size="13" fill="%s"`, inkSoft)})
 	}
 	if o := origin(d.full); o != "" {

@@ -3,6 +3,7 @@ package svg
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,9 +13,9 @@ import (
 // fewSamples is the count below which shares are rough enough to say so.
 const fewSamples = 100
 
-// summaries are the first lines under the title: what the reader has to know to
+// summarize makes the first lines under the title: what the reader has to know to
 // trust the picture. A comparison has one for each profile.
-func (d *drawing) summaries() []string {
+func (d *drawing) summarize() []string {
 	if d.cmp == nil {
 		return []string{summary(d.full, d.opts.Weight, d.unit, true)}
 	}
@@ -215,7 +216,7 @@ func (d *drawing) defaultTitle() string {
 // provenance is everything that is known about the origin of a file, line by
 // line, for its description.
 func (d *drawing) provenance() []string {
-	lines := d.summaries()
+	lines := slices.Clone(d.summaries)
 	if d.cmp == nil {
 		lines = append(lines, details(d.full)...)
 	} else {

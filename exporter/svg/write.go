@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/flametel/flametel/exporter/callgraph"
@@ -39,6 +40,7 @@ func write(w io.Writer, g *callgraph.Graph, c *callgraph.Comparison, opts Option
 		if nodes < len(g.Nodes) {
 			d.shrink(nodes)
 		}
+		d.measure()
 		payload, err := d.render()
 		if err != nil {
 			return err
@@ -64,8 +66,10 @@ type drawing struct {
 	out              bytes.Buffer
 	opts             Options
 	unit             unit
+	summaries        []string // of the profile, or of both that are compared
 	warnings         []string
 	text             []line // below the title
+	shrinker         *shrinker
 	merged           *merged
 	// By node: totals of the weight drawn, of the weight before in a comparison,
 	// and what widths are in proportion to.
@@ -84,23 +88,23 @@ func newDrawing(g *callgraph.Graph, c *callgraph.Comparison, opts Options) *draw
 		d.opts.Title = d.defaultTitle()
 	}
 	d.opts.Title = display(d.opts.Title)
+	d.summaries = d.summarize()
 	d.warnings = d.findWarnings()
-	d.measure()
 	return d
 }
 
 // measure computes totals and widths of the nodes that are drawn.
 func (d *drawing) measure() {
-	d.totals = d.Graph.Totals(d.opts.Weight)
+	d.totals = d.Graph.AppendTotals(d.totals[:0], d.opts.Weight)
 	if d.cmp != nil {
-		d.before = d.Graph.Totals(callgraph.Before)
+		d.before = d.Graph.AppendTotals(d.before[:0], callgraph.Before)
 		c := *d.cmp
 		c.Graph = d.Graph
 		d.cmp = &c
 		d.widths = sums(d.Graph, c.Widths(true))
 		return
 	}
-	d.widths = make([]float64, len(d.totals))
+	d.widths = slices.Grow(d.widths[:0], len(d.totals))[:len(d.totals)]
 	for i, v := range d.totals {
 		d.widths[i] = float64(v)
 	}
@@ -108,10 +112,12 @@ func (d *drawing) measure() {
 
 // shrink leaves so many nodes.
 func (d *drawing) shrink(nodes int) {
+	if d.shrinker == nil {
+		d.shrinker = newShrinker(d.full)
+	}
 	var m merged
-	d.Graph, m = shrunk(d.full, nodes)
+	d.Graph, m = d.shrinker.shrink(nodes)
 	d.merged = &m
-	d.measure()
 }
 
 // render draws everything up to the packed graph, which it returns.
