@@ -27,9 +27,9 @@ type drainer struct {
 	ids    []uint64
 	chunks []profileFtChunk
 
-	// cut counts what is under way into a generation that is over; nil for
-	// kinds whose samples take no time. It calls use.
-	cut func(generation uint32) error
+	// cut counts what is under way, up to a time (CLOCK_MONOTONIC), into a
+	// generation that is over; nil for kinds whose samples take no time. It calls use.
+	cut func(generation uint32, nanos uint64) error
 	// more adds samples that a kind counts in a way of its own; nil for none.
 	more func(epoch uint32, dst []Sample) ([]Sample, error)
 	// kept are chunks of earlier times that samples to come may refer to, and
@@ -179,10 +179,11 @@ func (d *drainer) take() error {
 	}
 	waitForPrograms()
 	d.began = time.Now()
+	cut := monotonicNanos() // the same moment: what is under way is split there
 	stats.To = d.began
 	d.takes++
 	if d.cut != nil {
-		if err := d.cut(old); err != nil {
+		if err := d.cut(old, cut); err != nil {
 			return err
 		}
 	}

@@ -252,10 +252,10 @@ func (t *Tracer) countMisses(stats *Stats) {
 	}
 }
 
-// cut counts what is under way up to now into a generation that is over.
-func (t *Tracer) cut(generation uint32) error {
+// cut is drainer.cut.
+func (t *Tracer) cut(generation uint32, nanos uint64) error {
 	vars := t.objects.programs.Variables
-	if err := errors.Join(vars["cut_ns"].Set(monotonicNanos()), vars["cut_generation"].Set(generation)); err != nil {
+	if err := errors.Join(vars["cut_ns"].Set(nanos), vars["cut_generation"].Set(generation)); err != nil {
 		return fmt.Errorf("set the end of the interval: %w", err)
 	}
 	run, err := t.cutter.Open()
