@@ -10,6 +10,11 @@ type keptChunk struct {
 	used   uint64   // the time, see drainer.takes, of which it is or when it was last asked for
 }
 
+// keepTakes is how many times (see drainer.takes) a chunk outlives in which nobody
+// asks for it. A wait that ends after a flip and before the look at waits is counted
+// in the time that has just begun: two after it was seen last.
+const keepTakes = 2
+
 // use says that samples to come may refer to a stack.
 func (d *drainer) use(id uint64) {
 	for id != 0 {
@@ -31,8 +36,7 @@ func (d *drainer) use(id uint64) {
 
 // keepChunks keeps the chunks of this time for the next one, and longer if
 // they are used, and adds the kept ones to those that samples can refer to.
-// What was neither taken nor used since the last time is forgotten: a wait may
-// have ended between the flip and the look at waits, so one is not enough.
+// What was neither taken nor used for longer than keepTakes is forgotten.
 func (d *drainer) keepChunks() {
 	if d.kept == nil {
 		d.kept = make(map[uint64]*keptChunk)
@@ -49,7 +53,7 @@ func (d *drainer) keepChunks() {
 		k.used = d.takes
 	}
 	for id, k := range d.kept {
-		if k.used+1 < d.takes {
+		if k.used+keepTakes < d.takes {
 			delete(d.kept, id)
 			continue
 		}

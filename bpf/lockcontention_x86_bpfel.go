@@ -148,14 +148,16 @@ type lockContentionFtTarget struct {
 }
 
 type lockContentionFtWait struct {
-	_         structs.HostLayout
-	Since     uint64
-	Begin     uint64
-	Detail    uint64
-	Rate      lockContentionFtRate
-	StandsFor uint32
-	Pad       uint32
-	Key       lockContentionFtCountKey
+	_           structs.HostLayout
+	Since       uint64
+	Begin       uint64
+	Detail      uint64
+	Rate        lockContentionFtRate
+	StandsFor   uint32
+	KernelFlags uint32
+	Key         lockContentionFtCountKey
+	KernelStack uint64
+	KernelBegin uint64
 }
 
 // Names of all BPF objects in the ELF.

@@ -125,9 +125,11 @@ type offCPUFtWait struct {
 		GapNs  uint32
 		Random uint32
 	}
-	StandsFor uint32
-	Pad       uint32
-	Key       offCPUFtCountKey
+	StandsFor   uint32
+	KernelFlags uint32
+	Key         offCPUFtCountKey
+	KernelStack uint64
+	KernelBegin uint64
 }
 
 // Names of all BPF objects in the ELF.

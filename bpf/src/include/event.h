@@ -70,21 +70,26 @@ static __always_inline bool ft_event_of(struct ft_sink *to, struct ft_count_key 
 	return false;
 }
 
-/*
- * Takes the scratch space of this CPU, which ft_scratch_put gives back. Returns
- * 0, and counts it, if a program that this one interrupted has it.
- */
-static __always_inline struct ft_scratch *ft_scratch_take(struct ft_sink *to)
+/* The scratch space, or 0 if it is in use; ft_scratch_put gives it back. */
+static __always_inline struct ft_scratch *ft_scratch_try(void)
 {
 	u32 zero = 0;
 	struct ft_scratch *s = bpf_map_lookup_elem(&scratch, &zero);
 
-	if (!s || s->busy) {
-		ft_bump(&to->st->lost_scratch);
+	if (!s || s->busy)
 		return 0;
-	}
 	s->busy = 1;
 	barrier();
+	return s;
+}
+
+/* The same; counts it as a loss if a program that this one interrupted has it. */
+static __always_inline struct ft_scratch *ft_scratch_take(struct ft_sink *to)
+{
+	struct ft_scratch *s = ft_scratch_try();
+
+	if (!s)
+		ft_bump(&to->st->lost_scratch);
 	return s;
 }
 

@@ -149,17 +149,4 @@ static __always_inline struct ft_seen *ft_seen_room(void)
 	return seen;
 }
 
-/* The scratch space, or 0 if it is in use; ft_scratch_put gives it back. */
-static __always_inline struct ft_scratch *ft_scratch_try(void)
-{
-	u32 zero = 0;
-	struct ft_scratch *s = bpf_map_lookup_elem(&scratch, &zero);
-
-	if (!s || s->busy)
-		return 0;
-	s->busy = 1;
-	barrier();
-	return s;
-}
-
 #endif

@@ -91,7 +91,6 @@ struct ft_regs {
 #define FT_THREAD_SIZE 16384
 /* TS_COMPAT, arch/x86/include/asm/thread_info.h */
 #define FT_COMPAT_CALL(task) ((task)->thread_info.status & 2)
-#define FT_SYSCALL_OFFSET 120 /* of orig_ax in struct pt_regs, 64 bits */
 #define FT_USER_TOP 0x00fffffffffff000ULL /* above the end of 5-level user space */
 #elif defined(__TARGET_ARCH_arm64)
 struct ft_regs {
@@ -116,7 +115,6 @@ struct ft_regs {
 #define FT_THREAD_SIZE 16384
 /* TIF_32BIT, arch/arm64/include/asm/thread_info.h */
 #define FT_COMPAT_CALL(task) ((task)->thread_info.flags & (1UL << 22))
-#define FT_SYSCALL_OFFSET 280 /* of syscallno in struct pt_regs, 32 bits */
 #define FT_USER_TOP 0x000ffffffffff000ULL
 #else
 #error "unknown target architecture"

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Waits: from where a thread leaves the CPU until it is back. The stack is
- * taken when it leaves, for only then can its memory be read; what it waited is
- * known when it is back. Kinds say by ft_wait_wanted which waits they are about.
+ * Waits: from where a thread leaves the CPU until it is back. The user stack is
+ * taken when it leaves, for only then can its memory be read; the kernel's when
+ * it is back or at a cut, for it is the same then and shorter to walk. What it
+ * waited is known when it is back. Kinds say by ft_wait_wanted which waits they
+ * are about.
  */
 #ifndef FLAMETEL_WAITS_H
 #define FLAMETEL_WAITS_H
@@ -24,9 +26,11 @@ struct ft_wait {
 	u64 begin;
 	u64 detail;
 	struct ft_rate rate;
-	u32 stands_for; /* 0: not chosen, there is no stack */
-	u32 pad;
+	u32 stands_for; /* 0: not chosen, there is no user stack */
+	u32 kernel_flags;
 	struct ft_count_key key; /* if it was chosen; detail is above */
+	u64 kernel_stack; /* and kernel_flags: of the wait with this begin */
+	u64 kernel_begin;
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -67,7 +71,7 @@ static __noinline int ft_left_out(bool lost)
 	return 0;
 }
 
-/* Notes who waits, and where. Returns false, and counts it, if that is lost. */
+/* Notes who waits, and where in its program. Returns false, and counts it, if that is lost. */
 static __always_inline bool ft_wait_stacks(u64 *ctx, struct task_struct *task, struct ft_wait *w)
 {
 	struct ft_count_key key = {};
@@ -80,7 +84,7 @@ static __always_inline bool ft_wait_stacks(u64 *ctx, struct task_struct *task, s
 	ft_identify(&key, task, bpf_get_current_pid_tgid());
 	s = ft_scratch_take(&to);
 	if (s) {
-		ok = ft_event_stacks(&to, s, ctx, task, &key, FT_USER_STACK | FT_KERNEL_STACK);
+		ok = ft_event_stacks(&to, s, ctx, task, &key, FT_USER_STACK);
 		ft_scratch_put(s);
 	}
 	w->key = key;
@@ -151,23 +155,34 @@ static __always_inline void ft_waited(struct ft_sink *to, struct ft_count_key *k
 	ft_event_count(to, key, &add);
 }
 
-/* The stack of a task that is not the current one. */
-static __always_inline bool ft_task_kernel_stack(struct ft_sink *to, struct task_struct *task,
+/* Takes the kernel's stack of a task that waits. Returns 0, or what to count as lost. */
+static __always_inline u64 *ft_wait_kernel_stack(struct ft_sink *to, struct task_struct *task,
 						 struct ft_count_key *key)
 {
-	struct ft_scratch *s = ft_scratch_take(to);
+	struct ft_scratch *s = ft_scratch_try();
 	long size, err = 0;
 
 	if (!s)
-		return false;
+		return &to->st->lost_scratch;
 	key->flags |= FT_KERNEL_MODE;
 	size = bpf_get_task_stack(task, s->words, FT_MAX_KERNEL_FRAMES * sizeof(u64), 0);
+	if (size >= FT_MAX_KERNEL_FRAMES * (long)sizeof(u64))
+		key->flags |= FT_KERNEL_TRUNCATED;
 	if (size > 0)
 		err = ft_store_stack(s, to->chunks, (u64)size / sizeof(u64), &key->kernel_stack);
 	ft_scratch_put(s);
-	if (err)
-		ft_bump(&to->st->lost_stacks_full);
-	return !err;
+	return err ? &to->st->lost_stacks_full : 0;
+}
+
+/* Uses the kernel's stack that was taken at a cut. Returns false if there is none. */
+static __always_inline bool ft_wait_known_stack(struct ft_wait *w, u64 begin,
+						struct ft_count_key *key)
+{
+	if (*(volatile u64 *)&w->kernel_begin != begin)
+		return false;
+	key->kernel_stack = w->kernel_stack;
+	key->flags |= w->kernel_flags;
+	return true;
 }
 
 /* A task is about to have the CPU again. */
@@ -176,7 +191,7 @@ static __always_inline void ft_return(struct task_struct *task, u64 now)
 	struct ft_wait *w = bpf_task_storage_get(&waits, task, 0, 0);
 	struct ft_count_key key;
 	struct ft_sink to;
-	u64 since;
+	u64 since, *lost;
 	bool first;
 
 	if (!w || !w->since)
@@ -199,8 +214,13 @@ static __always_inline void ft_return(struct task_struct *task, u64 now)
 	} else {
 		w->stands_for = 1;
 		ft_waiter(&key, task);
-		if (!ft_task_kernel_stack(&to, task, &key))
+	}
+	if (!ft_wait_known_stack(w, w->begin, &key)) {
+		lost = ft_wait_kernel_stack(&to, task, &key);
+		if (lost) {
+			ft_bump(lost);
 			return;
+		}
 	}
 	key.detail = w->detail | ft_length(now - w->begin);
 	ft_waited(&to, &key, now - since, w->stands_for, first);
@@ -225,12 +245,12 @@ int cut_waits(u64 *ctx)
 	struct bpf_iter_meta *meta = (void *)ctx[0];
 	struct task_struct *task = (void *)ctx[1];
 	struct ft_count_key key;
-	u64 since, detail, ids[2];
+	u64 since, begin, detail, ids[2] = {}, *lost = 0;
 	struct ft_sink to;
 	struct ft_wait *w;
 	u64 cut = cut_ns;
 	u32 stands_for;
-	bool first;
+	bool known;
 
 	if (!task)
 		return 0;
@@ -241,31 +261,42 @@ int cut_waits(u64 *ctx)
 	barrier();
 	if (!since || since >= cut)
 		return 0;
-	key = w->key;
+	begin = w->begin;
 	detail = w->detail;
 	stands_for = w->stands_for;
-	first = since == w->begin;
-	if (stands_for) {
-		ids[0] = key.user_stack;
-		ids[1] = key.kernel_stack;
+	if (stands_for)
+		key = w->key;
+	else
+		ft_waiter(&key, task);
+	known = ft_wait_known_stack(w, begin, &key);
+	/* Also if the wait is over by now: what counts it needs them, too. */
+	ids[0] = key.user_stack;
+	ids[1] = key.kernel_stack;
+	if (ids[0] || ids[1])
 		bpf_seq_write(meta->seq, ids, sizeof(ids));
-	}
-	if (cut - w->begin < always_ns || cut - w->begin < min_ns)
+	if (cut - begin < always_ns || cut - begin < min_ns)
 		return 0; /* its end will count all of it */
 	if (!ft_sink_open(&to, cut_generation))
 		return 0;
+	if (!known)
+		lost = ft_wait_kernel_stack(&to, task, &key);
 	/* The begin tells one wait from the next: all that was read is of this one. */
 	barrier();
 	if (__sync_val_compare_and_swap(&w->since, since, cut) != since)
 		return 0;
 	ft_bump(&to.st->taken);
-	if (!stands_for) {
-		ft_waiter(&key, task);
-		if (!ft_task_kernel_stack(&to, task, &key))
-			return 0;
+	if (lost) {
+		ft_bump(lost);
+		return 0;
+	}
+	if (!known) {
+		w->kernel_stack = key.kernel_stack;
+		w->kernel_flags = key.flags & (FT_KERNEL_MODE | FT_KERNEL_TRUNCATED);
+		barrier();
+		*(volatile u64 *)&w->kernel_begin = begin;
 	}
 	key.detail = detail;
-	ft_waited(&to, &key, cut - since, 1, first);
+	ft_waited(&to, &key, cut - since, 1, since == begin);
 	return 0;
 }
 
