@@ -109,10 +109,10 @@ func TestComparisonFindsWhatGrew(t *testing.T) {
 	for _, f := range c.Functions {
 		shares[f.Name] = [2]float64{f.Total.BeforeShare, f.Total.AfterShare}
 	}
-	assert.InDelta(t, 0.50, shares["parse"][0], 0.08)
-	assert.InDelta(t, 0.75, shares["parse"][1], 0.08)
-	assert.InDelta(t, 0.25, shares["send_all"][1], 0.08)
 	// Starting is a part of so short a run, and not always the same.
 	main := shares["main"]
-	assert.InDelta(t, main[0], main[1], 0.08)
+	assert.Greater(t, min(main[0], main[1]), 0.1)
+	assert.InDelta(t, 0.50, shares["parse"][0]/main[0], 0.08)
+	assert.InDelta(t, 0.75, shares["parse"][1]/main[1], 0.08)
+	assert.InDelta(t, 0.25, shares["send_all"][1]/main[1], 0.08)
 }
