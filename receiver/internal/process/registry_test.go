@@ -74,7 +74,7 @@ func paths(s Snapshot) []string {
 var suspended = bootMinusMono()
 
 // start is the start time of a process that a fork event reported.
-func start(at uint64) uint64 { return at + suspended - 1000 }
+func start(at uint64) uint64 { return at + suspended - forkDelay/2 }
 
 func TestForkInheritsAndExecReplaces(t *testing.T) {
 	r, _ := registry(t)
