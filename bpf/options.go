@@ -48,6 +48,9 @@ type Options struct {
 	// OnTablesRefused is told why the kernel's verifier refused to walk by
 	// tables; the sampler does without them then.
 	OnTablesRefused func(error)
+	// Without are tracepoints and functions that count as missing, as on another
+	// kernel: for tests of a Tracer.
+	Without []string
 	// OnlineCPUs lists the CPUs to sample; nil means those that the kernel
 	// says are online.
 	OnlineCPUs func() ([]int, error)

@@ -41,18 +41,27 @@ type hook struct {
 	unless []string
 }
 
-// exists tells whether the kernel has the hook.
-func (h *hook) exists(kernel *btf.Spec) bool {
-	if h.function {
-		var f *btf.Func
-		return kernel.TypeByName(h.event, &f) == nil
+// kernelHooks are the hooks of a kernel.
+type kernelHooks struct {
+	types   *btf.Spec
+	without []string // events that count as missing
+}
+
+// has tells whether the kernel has what a program hangs on.
+func (k *kernelHooks) has(event string, function bool) bool {
+	if slices.Contains(k.without, event) {
+		return false
 	}
-	return tracepointType(kernel, h.event) != nil
+	if function {
+		var f *btf.Func
+		return k.types.TypeByName(event, &f) == nil
+	}
+	return tracepointType(k.types, event) != nil
 }
 
 // superfluous tells whether the kernel has something better.
-func (h *hook) superfluous(kernel *btf.Spec) bool {
-	return slices.ContainsFunc(h.unless, func(event string) bool { return tracepointType(kernel, event) != nil })
+func (k *kernelHooks) superfluous(h *hook) bool {
+	return slices.ContainsFunc(h.unless, func(event string) bool { return k.has(event, false) })
 }
 
 // clocked is an event of the kernel, PERF_COUNT_SW_*, and the program that runs
@@ -84,10 +93,14 @@ func (e *MissingError) Is(target error) bool { return target == errors.ErrUnsupp
 
 const btfPath = "/sys/kernel/btf/vmlinux"
 
+// TypeInformation is what Options.Without calls the kernel's description of its
+// types, without which there is nothing to hang programs on.
+const TypeInformation = "type information"
+
 // kernelTypes returns the kernel's own description of its types.
-func kernelTypes() (*btf.Spec, error) {
-	if _, err := os.Stat(btfPath); errors.Is(err, os.ErrNotExist) {
-		return nil, &MissingError{Feature: "type information (" + btfPath + ")", Since: "5.4", Option: "CONFIG_DEBUG_INFO_BTF=y"}
+func kernelTypes(without []string) (*btf.Spec, error) {
+	if _, err := os.Stat(btfPath); errors.Is(err, os.ErrNotExist) || slices.Contains(without, TypeInformation) {
+		return nil, &MissingError{Feature: TypeInformation + " (" + btfPath + ")", Since: "5.4", Option: "CONFIG_DEBUG_INFO_BTF=y"}
 	}
 	spec, err := btf.LoadKernelSpec()
 	if err != nil {
@@ -110,19 +123,19 @@ func tracepointType(kernel *btf.Spec, event string) *btf.FuncProto {
 }
 
 // fit takes out the programs for optional hooks that the kernel has not got,
-// and fails when another is missing.
-func (p *Probe) fit(spec *ebpf.CollectionSpec) error {
-	kernel, err := kernelTypes()
+// and fails when another is missing. It is without some, see Options.Without.
+func (p *Probe) fit(spec *ebpf.CollectionSpec, without []string) error {
+	types, err := kernelTypes(without)
 	if err != nil {
 		return err
 	}
-	return p.fitTo(kernel, spec)
+	return p.fitTo(&kernelHooks{types, without}, spec)
 }
 
-func (p *Probe) fitTo(kernel *btf.Spec, spec *ebpf.CollectionSpec) error {
+func (p *Probe) fitTo(kernel *kernelHooks, spec *ebpf.CollectionSpec) error {
 	for i := range p.hooks {
 		h := &p.hooks[i]
-		if !h.superfluous(kernel) && h.exists(kernel) {
+		if !kernel.superfluous(h) && kernel.has(h.event, h.function) {
 			continue
 		}
 		if !h.optional {
@@ -131,7 +144,7 @@ func (p *Probe) fitTo(kernel *btf.Spec, spec *ebpf.CollectionSpec) error {
 		delete(spec.Programs, h.program)
 	}
 	if p.adapt != nil {
-		return p.adapt(spec, kernel)
+		return p.adapt(spec, kernel.types)
 	}
 	return nil
 }

@@ -32,9 +32,10 @@ func TestHooksThatAreMissing(t *testing.T) {
 		{program: "may", event: "sometimes", since: "6.1", optional: true},
 		{program: "instead", event: "other", since: "6.3", optional: true, unless: []string{"sometimes"}},
 	}}
+	var without []string
 	programs := func(events ...string) (names []string, err error) {
 		spec := &ebpf.CollectionSpec{Programs: map[string]*ebpf.ProgramSpec{"must": nil, "may": nil, "instead": nil}}
-		err = p.fitTo(kernelWith(t, events...), spec)
+		err = p.fitTo(&kernelHooks{kernelWith(t, events...), without}, spec)
 		for _, name := range []string{"must", "may", "instead"} {
 			if _, ok := spec.Programs[name]; ok {
 				names = append(names, name)
@@ -51,6 +52,12 @@ func TestHooksThatAreMissing(t *testing.T) {
 	got, err = programs("always")
 	require.NoError(t, err)
 	require.Equal(t, []string{"must"}, got)
+
+	without = []string{"sometimes"}
+	got, err = programs("always", "sometimes", "other")
+	require.NoError(t, err)
+	require.Equal(t, []string{"must", "instead"}, got, "what is hidden does not make others superfluous")
+	without = nil
 
 	_, err = programs("sometimes")
 	var missing *MissingError

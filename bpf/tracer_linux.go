@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
 )
@@ -46,7 +47,7 @@ func NewTracer(p *Probe, opts Options) (_ *Tracer, err error) {
 	}
 	opts.fewChunks = true
 	of := *p.object
-	of.fit = p.fit
+	of.fit = func(spec *ebpf.CollectionSpec) error { return p.fit(spec, opts.Without) }
 	objects, err := load(&opts, &of)
 	if err != nil {
 		return nil, err

@@ -63,6 +63,9 @@ type Config struct {
 	// events of each kind in a second. At most 524,288.
 	MapEntries int `mapstructure:"map_entries"`
 
+	// without are hooks that count as missing, by kind, see bpf.Options. Tests set it.
+	without map[string][]string
+
 	_ struct{} // keyed literals only
 }
 

@@ -104,7 +104,7 @@ func (h *hostSource) startSources() error {
 		})
 	}
 	starting.Wait()
-	var errs []error
+	var errs, skipped []error
 	for i, src := range list {
 		if failed[i] == nil {
 			h.sources = append(h.sources, src)
@@ -114,9 +114,13 @@ func (h *hostSource) startSources() error {
 		err := fmt.Errorf("%s: %w", src.Kind().Name, failed[i])
 		if h.cfg.OnMissing == onMissingSkip && event.Unavailable(err) {
 			h.log.Warn("A kind of profile is left out, because this kernel cannot do it.", zap.Error(err))
+			skipped = append(skipped, err)
 			continue
 		}
 		errs = append(errs, err)
+	}
+	if len(h.sources) == 0 && len(errs) == 0 {
+		return fmt.Errorf("this kernel can do none of the kinds of profiles that are on: %w", errors.Join(skipped...))
 	}
 	return errors.Join(errs...)
 }

@@ -27,7 +27,7 @@ const procRoot = "/proc"
 // configured.
 func newSources(h *hostSource) []source.Source {
 	cfg := h.cfg
-	opts := bpf.Options{
+	shared := bpf.Options{
 		DrainInterval:   cfg.DrainInterval,
 		PerThread:       cfg.PerThread,
 		MapEntries:      cfg.MapEntries,
@@ -37,39 +37,44 @@ func newSources(h *hostSource) []source.Source {
 		Tables:          h.unwinding.tables,
 		OnTablesRefused: h.unwinding.refused,
 	}
+	optsOf := func(kind string) bpf.Options {
+		opts := shared
+		opts.Without = cfg.without[kind]
+		return opts
+	}
 	var list []source.Source
 	if cfg.CPU.Enabled {
-		sampling := opts
+		sampling := shared
 		sampling.Frequency = cfg.CPU.Frequency
 		sampling.IdleRanges = cpu.MergeRanges(h.symbolizer.KernelRanges(cpu.IdleFunctions...))
 		list = append(list, cpu.New(sampling))
 	}
 	if c := cfg.OffCPU.Get(); c != nil {
-		list = append(list, offcpu.New(bpf.OffCPUOptions{MinDuration: c.MinDuration, LookInterval: c.StackInterval}, opts))
+		list = append(list, offcpu.New(bpf.OffCPUOptions{MinDuration: c.MinDuration, LookInterval: c.StackInterval}, optsOf("off_cpu")))
 	}
 	if c := cfg.Syscalls.Get(); c != nil {
-		list = append(list, syscalls.New(c.options(), c.Share, opts))
+		list = append(list, syscalls.New(c.options(), c.Share, optsOf("syscalls")))
 	}
 	if c := cfg.FileOpens.Get(); c != nil {
-		list = append(list, fileopens.New(bpf.FileOpenOptions{FailedOnly: c.FailedOnly, LookInterval: c.StackInterval}, opts))
+		list = append(list, fileopens.New(bpf.FileOpenOptions{FailedOnly: c.FailedOnly, LookInterval: c.StackInterval}, optsOf("file_opens")))
 	}
 	if c := cfg.FileReads.Get(); c != nil {
-		list = append(list, filereads.New(bpf.FileReadOptions{MinDuration: c.MinDuration, LookInterval: c.StackInterval}, opts))
+		list = append(list, filereads.New(bpf.FileReadOptions{MinDuration: c.MinDuration, LookInterval: c.StackInterval}, optsOf("file_reads")))
 	}
 	if c := cfg.PageFaults.Get(); c != nil {
-		list = append(list, pagefaults.New(bpf.PageFaultOptions{LookInterval: c.StackInterval}, opts))
+		list = append(list, pagefaults.New(bpf.PageFaultOptions{LookInterval: c.StackInterval}, optsOf("page_faults")))
 	}
 	if c := cfg.LockContention.Get(); c != nil {
-		list = append(list, lockcontention.New(bpf.LockOptions{MinDuration: c.MinDuration, LookInterval: c.StackInterval}, opts))
+		list = append(list, lockcontention.New(bpf.LockOptions{MinDuration: c.MinDuration, LookInterval: c.StackInterval}, optsOf("lock_contention")))
 	}
 	if c := cfg.KernelAllocations.Get(); c != nil {
 		list = append(list, allocations.New(bpf.AllocationOptions{
 			MinBytes: uint64(c.MinSize), LookInterval: c.StackInterval,
 			Inner: cpu.MergeRanges(h.symbolizer.KernelRanges(bpf.InnerAllocators...)),
-		}, opts))
+		}, optsOf("kernel_allocations")))
 	}
 	if c := cfg.TCPRetransmits.Get(); c != nil {
-		list = append(list, tcpretransmits.New(opts))
+		list = append(list, tcpretransmits.New(optsOf("tcp_retransmits")))
 	}
 	return list
 }
