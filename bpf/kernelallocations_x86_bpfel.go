@@ -90,7 +90,8 @@ type kernelAllocationsFtScratch struct {
 	Busy    uint32
 	Chained uint32
 	Near    uint32
-	Lacks   uint32
+	_       [4]byte
+	Lacks   uint64
 	Chunk   kernelAllocationsFtChunk
 }
 

@@ -97,7 +97,8 @@ type lockContentionFtScratch struct {
 	Busy    uint32
 	Chained uint32
 	Near    uint32
-	Lacks   uint32
+	_       [4]byte
+	Lacks   uint64
 	Chunk   lockContentionFtChunk
 }
 

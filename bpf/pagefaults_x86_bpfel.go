@@ -84,7 +84,8 @@ type pageFaultsFtScratch struct {
 	Busy    uint32
 	Chained uint32
 	Near    uint32
-	Lacks   uint32
+	_       [4]byte
+	Lacks   uint64
 	Chunk   pageFaultsFtChunk
 }
 

@@ -108,7 +108,8 @@ type syscallsFtScratch struct {
 	Busy    uint32
 	Chained uint32
 	Near    uint32
-	Lacks   uint32
+	_       [4]byte
+	Lacks   uint64
 	Chunk   syscallsFtChunk
 }
 

@@ -68,7 +68,8 @@ type tcpRetransmitsFtScratch struct {
 	Busy    uint32
 	Chained uint32
 	Near    uint32
-	Lacks   uint32
+	_       [4]byte
+	Lacks   uint64
 	Chunk   tcpRetransmitsFtChunk
 }
 

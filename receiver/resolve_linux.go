@@ -74,13 +74,29 @@ func (r *resolver) user(s *bpf.Sample, p process.Snapshot) bpf.StackEnd {
 	// was read there as a return address may be any number. A caller that lies
 	// in no executable memory is none, nor is what seems to have called it.
 	for i := first + 1; i < len(r.list); i++ {
-		if r.list[i].Reason == symbolize.ReasonNoMapping {
-			r.list = r.list[:i]
-			return bpf.EndAddress
+		if r.list[i].Reason != symbolize.ReasonNoMapping {
+			continue
 		}
+		r.list = r.list[:i]
+		if end != bpf.EndNoTable {
+			end = bpf.EndAddress
+		}
+		return r.reason(end, s, p, pcs[:i])
 	}
 	if s.End == bpf.EndNoTable && end == s.End && startsGo(r.list[first:]) {
 		return bpf.EndOutmost
+	}
+	return r.reason(end, s, p, pcs)
+}
+
+// reason returns why a stack ends. Code that was mapped a moment ago is no code
+// to the kernel until it is told, and looks as if it were generated.
+func (r *resolver) reason(end bpf.StackEnd, s *bpf.Sample, p process.Snapshot, pcs []addr.Virtual) bpf.StackEnd {
+	switch end {
+	case bpf.EndFrame, bpf.EndAddress, bpf.EndFault, bpf.EndStop, bpf.EndRow:
+		if r.tables != nil && r.tables.Lacked(s.PID, s.StartNanos, s.LastNanos, p.Image, pcs) {
+			return bpf.EndNoTable
+		}
 	}
 	return end
 }

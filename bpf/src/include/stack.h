@@ -23,7 +23,7 @@ struct ft_scratch {
 	u32 busy; /* a program that this one interrupted uses the space */
 	u32 chained; /* of the walk: the last step followed a frame pointer */
 	u32 near; /* of the walk: the last step left the leaf, by a row */
-	u32 lacks; /* of the walk: it went through code whose table is to come */
+	u64 lacks; /* of the walk: the last address whose table is to come, 0 for none */
 	struct ft_chunk chunk;
 };
 

@@ -268,11 +268,14 @@ static __always_inline u64 ft_row_here(struct ft_walk *w)
 		if (!ft_is_here(w, pc))
 			return 0; /* generated code: it keeps frame pointers */
 	}
-	rel = pc - w->here.base;
-	if (!w->here.count || rel > 0xffffffff) {
-		w->s->lacks |= w->here.first;
+	if (!w->here.count) {
+		if (w->here.first)
+			w->s->lacks = pc;
 		return 0;
 	}
+	rel = pc - w->here.base;
+	if (rel > 0xffffffff)
+		return 0;
 	return ft_find_row(w->here.first, w->here.count, rel);
 }
 
@@ -329,17 +332,17 @@ static __always_inline void ft_walk_tables(struct ft_walk *w, u32 pid, u64 start
 	w->count = ft_find_space(pid, start_ns, exec_id, &w->first);
 }
 
-/* The walk broke off in code whose table is not loaded (yet). */
+/*
+ * The walk broke off for want of a table. Without one the frame pointer is
+ * followed, which may hold anything, so whatever comes behind such code is no
+ * reason of its own: neither a frame nor an address that are none, nor what
+ * looks like the outermost record.
+ */
 static __always_inline bool ft_lacks_table(struct ft_walk *w)
 {
-	if (!have_tables || w->compat)
+	if (!have_tables || w->compat || (w->count && !w->s->lacks))
 		return false;
-	/* What looks like the outermost record need not be one then. */
-	if (w->end == FT_END_ZERO && (!w->count || w->s->lacks))
-		return true;
-	if (w->count && (w->here.count || !ft_is_here(w, ft_lookup_pc(w))))
-		return false;
-	return w->end == FT_END_FRAME || w->end == FT_END_FAULT || w->end == FT_END_ADDRESS;
+	return w->end != FT_END_OUTMOST && w->end != FT_END_LIMIT;
 }
 
 /*

@@ -301,6 +301,28 @@ func TestStacksOfReplacedMappingsAreCut(t *testing.T) {
 	assert.False(t, all, "nobody knows whether the last frame is the last one")
 }
 
+// The kernel does not know of code that was mapped a moment ago.
+func TestStacksInFilesThatAreNew(t *testing.T) {
+	f := newFixture(t, 1<<18, 1<<10)
+	pid := child(t, "sleep", "60")
+	now := f.image(t, pid)
+	before := now.With(now.Mappings[:1])
+	pcs := []addr.Virtual{now.Mappings[0].Start, now.Mappings[1].Start}
+	f.now = 100e9
+	f.all(t, pid)
+	f.now = 101e9
+	require.NoError(t, f.publish(f.spaces[pid], before, f.filesOf(before)))
+	f.now = 102e9
+	require.NoError(t, f.publish(f.spaces[pid], now, f.filesOf(now)))
+
+	assert.True(t, f.Lacked(pid, 0, 99e9, now, pcs[:1]), "before anything was published")
+	assert.False(t, f.Lacked(pid, 0, 100e9, now, pcs))
+	assert.True(t, f.Lacked(pid, 0, 101e9, now, pcs))
+	assert.False(t, f.Lacked(pid, 0, 101e9, now, pcs[:1]), "the other file is not in the stack")
+	assert.False(t, f.Lacked(pid, 0, 102e9, now, pcs))
+	assert.False(t, f.Lacked(pid, 7, 101e9, now, pcs), "another process")
+}
+
 // Every program asks that begins; those that are not profiled get nothing, and
 // may ask again.
 func TestOnlyWhatIsProfiledGetsTables(t *testing.T) {

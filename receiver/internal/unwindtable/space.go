@@ -195,6 +195,28 @@ func (m *Manager) Sound(pid uint32, start, at uint64, image *symbolize.Process, 
 	return len(pcs), true
 }
 
+// Lacked tells whether a stack, which the kernel walked at a time, has code of a
+// file that the kernel was not told of yet. image is what was mapped.
+func (m *Manager) Lacked(pid uint32, start, at uint64, image *symbolize.Process, pcs []addr.Virtual) bool {
+	m.state.Lock()
+	defer m.state.Unlock()
+	s := m.spaces[pid]
+	if s == nil || s.key.StartNanos != start {
+		return false
+	}
+	i := len(s.history) - 1
+	for i >= 0 && s.history[i].since > at {
+		i--
+	}
+	if i < 0 {
+		return true // it was told of nothing
+	}
+	return slices.ContainsFunc(pcs, func(pc addr.Virtual) bool {
+		mapped := image.Find(pc)
+		return mapped != nil && mapped.Object.IsFile() && s.history[i].image.Find(pc) == nil
+	})
+}
+
 // settle is how long the kernel may still walk by a list after another was
 // published.
 const settle = 10e6 // nanoseconds

@@ -1,0 +1,12 @@
+/*
+ * Spins with a frame pointer that leads to a record, as it may by chance in code
+ * that keeps none: to a return address in no code, and an odd frame pointer.
+ */
+int main(void)
+{
+	/* Not the first words, which lie below the stack pointer. */
+	volatile long record[64] = { [32] = 1, 0x2345678 };
+
+	__asm__ volatile("mov %0, %%rbp\n1:\tjmp 1b" : : "r"(record + 32));
+	__builtin_unreachable();
+}
