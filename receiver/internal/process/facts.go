@@ -3,6 +3,7 @@
 package process
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path"
@@ -18,7 +19,7 @@ import (
 // those of its parent until its own are read, so a process that is gone by
 // then is not without a container.
 type facts struct {
-	known       bool // read from procfs since the last exec
+	known       bool // read from procfs since the last exec, or no longer there to be read
 	exe         string
 	cgroup      string // contents of /proc/PID/cgroup
 	service     string // what the environment calls the service
@@ -64,12 +65,17 @@ func (r *Registry) loadFacts(p *Process, g *program) {
 	if g.facts.known || p.gone || p.pid == 0 || p.endedAt != 0 || g != p.running() {
 		return
 	}
+	f := &g.facts
 	st, err := readStat(r.opts.ProcRoot, p.pid)
-	if err != nil || st.startHigh() < p.startLow || st.startLow() > p.startHigh {
+	if err != nil {
+		// Its end is not known yet, and each of its samples would ask again.
+		f.known = errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH)
 		return
 	}
-	f := &g.facts
 	f.known = true
+	if st.startHigh() < p.startLow || st.startLow() > p.startHigh {
+		return // the PID is used again
+	}
 	if exe := readExe(r.path(p.pid, "exe")); exe != "" {
 		f.exe = exe
 	}

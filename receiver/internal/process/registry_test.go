@@ -224,6 +224,23 @@ func TestMainThreadEndsFirst(t *testing.T) {
 	require.Nil(t, r.current(10))
 }
 
+// What procfs does not know any more is asked once, not for each sample.
+func TestProcessThatEndedBeforeItIsRead(t *testing.T) {
+	r, _ := registry(t)
+	r.Apply([]bpf.Event{fork(base, 10, 1), exec(base+1, 10, "x")})
+	require.Empty(t, r.Find(10, start(base), base+2, "").Identity.CommandLine)
+	r.opts.CommandLines = true
+	dir := filepath.Join(r.opts.ProcRoot, "10")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	s := (start(base) - 500) / nanosPerTick
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "stat"),
+		[]byte("10 (x) R 1 2 3 0 -1 4194304 1 0 0 0 7 8 0 0 20 0 1 0 "+strconv.FormatUint(s, 10)+" 0 0\n"), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "cmdline"), []byte("x"), 0o644))
+	require.Empty(t, r.Find(10, start(base), base+3, "").Identity.CommandLine)
+	r.Apply([]bpf.Event{exec(base+4, 10, "y")})
+	require.Equal(t, "x", r.Find(10, start(base), base+5, "").Identity.CommandLine, "another program is another question")
+}
+
 // A process that was there before the first event: when its exec is told of,
 // procfs shows the new program already, which says nothing about the old one.
 func TestExecOfAProcessThatIsLearntOf(t *testing.T) {
