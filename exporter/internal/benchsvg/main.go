@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/flametel/flametel/exporter/callgraph"
 	"github.com/flametel/flametel/exporter/internal/stackgen"
 	"github.com/flametel/flametel/exporter/svg"
 )
@@ -47,6 +49,9 @@ type drawn struct {
 	Seconds float64 // of CPU, user and system
 	MiB     float64 // of memory at the highest, beyond the graph itself
 	Bytes   int64
+	// Concentrated is the size of the file if a few stacks hold most samples. Of
+	// such a graph fewer frames are wide enough to draw.
+	Concentrated int64
 }
 
 func run(ctx context.Context, sizes []string, withBrowser bool) error {
@@ -55,7 +60,7 @@ func run(ctx context.Context, sizes []string, withBrowser bool) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	fmt.Println("| stacks | frames | CPU s | MiB beyond the graph | file, MB |\n| --- | --- | --- | --- | --- |")
+	fmt.Println("| stacks | frames | CPU s | MiB beyond the graph | file, MB | if a few stacks hold most, MB |\n| --- | --- | --- | --- | --- | --- |")
 	files := map[string]string{}
 	for _, size := range sizes {
 		files[size] = filepath.Join(dir, size+".svg")
@@ -63,7 +68,7 @@ func run(ctx context.Context, sizes []string, withBrowser bool) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("| %s | %d | %.2f | %.0f | %.2f |\n", size, d.Nodes-1, d.Seconds, d.MiB, float64(d.Bytes)/1e6)
+		fmt.Printf("| %s | %d | %.2f | %.0f | %.2f | %.2f |\n", size, d.Nodes-1, d.Seconds, d.MiB, float64(d.Bytes)/1e6, float64(d.Concentrated)/1e6)
 	}
 	if !withBrowser {
 		return nil
@@ -95,7 +100,6 @@ func draw(size, path string) error {
 		return err
 	}
 	g := stackgen.New(n, 1).Graph()
-	opts := svg.Options{Layout: svg.Icicle}
 	rounds := 1
 	if n <= 100_000 {
 		rounds = 4
@@ -107,14 +111,7 @@ func draw(size, path string) error {
 			return err
 		}
 		start := cpuTime()
-		f, err := os.Create(path)
-		if err != nil {
-			return err
-		}
-		if err := svg.Write(f, g, opts); err != nil {
-			return err
-		}
-		if err := f.Close(); err != nil {
+		if d.Bytes, err = drawFile(path, g); err != nil {
 			return err
 		}
 		d.Seconds = (cpuTime() - start).Seconds()
@@ -124,12 +121,23 @@ func draw(size, path string) error {
 		}
 		d.MiB = float64(peak-before) / 1024
 	}
-	info, err := os.Stat(path)
-	if err != nil {
+	if d.Concentrated, err = drawFile(path+".concentrated", stackgen.New(n, 1).Concentrate().Graph()); err != nil {
 		return err
 	}
-	d.Bytes = info.Size()
 	return json.NewEncoder(os.Stdout).Encode(d)
+}
+
+// drawFile returns the size of the file.
+func drawFile(path string, g *callgraph.Graph) (int64, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	if err := svg.Write(f, g, svg.Options{Layout: svg.Icicle}); err != nil {
+		return 0, err
+	}
+	return f.Seek(0, io.SeekEnd)
 }
 
 func cpuTime() time.Duration {
