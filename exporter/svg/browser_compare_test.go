@@ -5,6 +5,7 @@ package svg_test
 import (
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 
 	"github.com/flametel/flametel/exporter/callgraph"
@@ -20,6 +21,7 @@ func comparisonCases() map[string]func(*testing.T, *browser) {
 		"comparison in orange":         testOrange,
 		"comparison without a side":    testEmptySide,
 		"comparison bottom-up":         testComparisonReversed,
+		"comparison has its legend":    testLegendFits,
 	}
 }
 
@@ -43,6 +45,22 @@ func testComparisonColors(t *testing.T, b *browser) {
 	assert.Contains(t, tb.tip(), "v1 → v2: 0.00% → 14.99% (+14.99 points), new")
 	assert.Equal(t, 1, eval[int](tb, `document.querySelectorAll('[data-ft=frames] path[stroke="#7A0000"]').length`), "outlined")
 	assert.Less(t, differing(tb.shot(file, true), tb.shot(file, false), 190), 0.005)
+}
+
+// testLegendFits looks for the end of the legend in narrow and wide windows.
+func testLegendFits(t *testing.T, b *browser) {
+	file := renderComparison(t, comparison(t, beforeText, afterText, callgraph.CompareOptions{}), svg.Options{})
+	tb := b.tab(t)
+	right := `document.querySelector('[data-ft=legend]').getBoundingClientRect().right`
+	_ = tb.shot(file, false)
+	assert.LessOrEqual(t, eval[float64](tb, "%s", right), 1200.0, "without script")
+	tb.open(tempFile(t, "diff.svg", file))
+	for _, width := range []int64{640, 900, 1200} {
+		tb.run(chromedp.EmulateViewport(width, 900))
+		tb.waitFor(`Math.abs(document.documentElement.viewBox.baseVal.width - %d) < 30`, width)
+		assert.LessOrEqual(t, eval[float64](tb, "%s", right), float64(width))
+		assert.Contains(t, tb.text("legend"), "striped: gone")
+	}
 }
 
 func testElided(t *testing.T, b *browser) {

@@ -86,12 +86,22 @@ func changeText(c callgraph.Change) string {
 	return text
 }
 
+// steps are the colours of a scheme in words, short enough to stand in one line
+// with changeEntries. Parts are of the larger side.
+func (s colorScheme) steps() []colorStep {
+	return []colorStep{
+		{Color: s.More[0], Text: "more: ≥ half"}, {Color: s.More[1], Text: "≥ a tenth"}, {Color: s.More[2], Text: "< a tenth"},
+		{Color: s.Less[0], Text: "less: ≥ half"}, {Color: s.Less[1], Text: "≥ a tenth"}, {Color: s.Less[2], Text: "< a tenth"},
+		{Color: s.Same, Text: "within noise"},
+	}
+}
+
 // changeEntries are the legend of a comparison.
 func changeEntries() []legendEntry {
 	s := schemes()[defaultScheme]
-	return []legendEntry{
-		{s.More[0], "", "more: by half and over"}, {s.More[1], "", "a tenth and over"}, {s.More[2], "", "less than that"},
-		{s.Less[0], "", "less: by half and over"}, {s.Less[1], "", "a tenth and over"}, {s.Less[2], "", "less than that"},
-		{s.Same, "", "within noise"}, {s.More[0], "new", "outlined: new"}, {s.Less[0], "hatched", "striped: gone"},
+	var out []legendEntry
+	for _, step := range s.steps() {
+		out = append(out, legendEntry{fill: step.Color, text: step.Text})
 	}
+	return append(out, legendEntry{s.More[0], "new", "outlined: new"}, legendEntry{s.Less[0], "hatched", "striped: gone"})
 }

@@ -79,11 +79,7 @@ func legends() map[string][]colorStep {
 		out["kind"] = append(out["kind"], colorStep{Color: color(k), Text: kindName(k)})
 	}
 	for name, s := range schemes() {
-		out[name] = []colorStep{
-			{Color: s.More[0], Text: "more: by half and over"}, {Color: s.More[1], Text: "a tenth and over"}, {Color: s.More[2], Text: "less than that"},
-			{Color: s.Less[0], Text: "less: by half and over"}, {Color: s.Less[1], Text: "a tenth and over"}, {Color: s.Less[2], Text: "less than that"},
-			{Color: s.Same, Text: "within noise"},
-		}
+		out[name] = s.steps()
 	}
 	return out
 }

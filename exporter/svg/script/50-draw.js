@@ -56,11 +56,11 @@
   }
 
   // showLegend replaces the legend of the static layer by that of another colouring.
+  // It is drawn smaller where the window is too narrow.
   const legend = part('legend'), firstLegend = [...legend.childNodes];
   function showLegend() {
     const how = coloring();
-    let entries = ui.legends[how];
-    if (how === colorings[0]) return legend.replaceChildren(...firstLegend);
+    let entries = how === colorings[0] ? [] : ui.legends[how];
     if (how === 'module') {
       const { self } = figures(modules);
       entries = largest().map((m, i) => ({
@@ -68,12 +68,15 @@
       })).concat({ color: ui.colors.other, text: 'others' });
     }
     let x = geo.pad;
-    legend.replaceChildren();
+    legend.replaceChildren(...entries.length ? [] : firstLegend);
     for (const { color, text } of entries) {
       if (x > width_ - 160) break;
       legend.append(shape('rect', { x, y: geo.legend - 12, width: 14, height: 14, rx: 2, fill: color }), shape('text', { x: x + 19, y: geo.legend }, text));
       x += 33 + 6.9 * text.length;
     }
+    const { lastChild } = legend, { pad, legend: y } = geo;
+    const scale = min(1, (width_ - 2 * pad) / (+lastChild.getAttribute('x') + 6.9 * lastChild.textContent.length - pad));
+    set(legend, { transform: scale < 1 ? `translate(${pad} ${y}) scale(${scale}) translate(-${pad} -${y})` : '' });
   }
 
   // ---- Drawing -----------------------------------------------------------
