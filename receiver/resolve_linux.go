@@ -81,7 +81,7 @@ func (r *resolver) user(s *bpf.Sample, p process.Snapshot) bpf.StackEnd {
 		if end != bpf.EndNoTable {
 			end = bpf.EndAddress
 		}
-		return r.reason(end, s, p, pcs[:i])
+		return r.reason(end, s, p, pcs[:i-first])
 	}
 	if s.End == bpf.EndNoTable && end == s.End && startsGo(r.list[first:]) {
 		return bpf.EndOutmost
