@@ -136,7 +136,7 @@ type fileOpensFtSpace struct {
 	First   uint32
 	Count   uint32
 	Check   uint32
-	Pad     uint32
+	Asked   uint32
 }
 
 type fileOpensFtStats struct {

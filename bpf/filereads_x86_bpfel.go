@@ -140,7 +140,7 @@ type fileReadsFtSpace struct {
 	First   uint32
 	Count   uint32
 	Check   uint32
-	Pad     uint32
+	Asked   uint32
 }
 
 type fileReadsFtStats struct {

@@ -98,7 +98,7 @@ type kernelAllocationsFtSpace struct {
 	First   uint32
 	Count   uint32
 	Check   uint32
-	Pad     uint32
+	Asked   uint32
 }
 
 type kernelAllocationsFtStats struct {

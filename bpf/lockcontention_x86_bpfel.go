@@ -122,7 +122,7 @@ type lockContentionFtSpace struct {
 	First   uint32
 	Count   uint32
 	Check   uint32
-	Pad     uint32
+	Asked   uint32
 }
 
 type lockContentionFtStats struct {

@@ -89,7 +89,7 @@ type offCPUFtSpace struct {
 	First   uint32
 	Count   uint32
 	Check   uint32
-	Pad     uint32
+	Asked   uint32
 }
 
 type offCPUFtStats struct {

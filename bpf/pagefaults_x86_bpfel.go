@@ -109,7 +109,7 @@ type pageFaultsFtSpace struct {
 	First   uint32
 	Count   uint32
 	Check   uint32
-	Pad     uint32
+	Asked   uint32
 }
 
 type pageFaultsFtStats struct {

@@ -104,7 +104,7 @@ type profileFtSpace struct {
 	First   uint32
 	Count   uint32
 	Check   uint32
-	Pad     uint32
+	Asked   uint32
 }
 
 type profileFtStats struct {

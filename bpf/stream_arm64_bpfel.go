@@ -150,7 +150,7 @@ type streamFtSpace struct {
 	First   uint32
 	Count   uint32
 	Check   uint32
-	Pad     uint32
+	Asked   uint32
 }
 
 type streamFtStats struct {

@@ -133,7 +133,7 @@ type syscallsFtSpace struct {
 	First   uint32
 	Count   uint32
 	Check   uint32
-	Pad     uint32
+	Asked   uint32
 }
 
 type syscallsFtStats struct {

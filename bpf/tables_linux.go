@@ -162,6 +162,14 @@ type SpaceRequest struct {
 	ExecID     uint64 // the kernel's self_exec_id
 }
 
+// TableRequest is what programs ask for.
+type TableRequest struct {
+	SpaceRequest
+	// Address is 0 if the process has no entry; else that of code in a mapping
+	// without rows, for want of which a walk ended.
+	Address uint64
+}
+
 // WriteRows copies rows, 8 bytes each, to a place in the pool.
 func (t *Tables) WriteRows(at int, rows []byte) error {
 	return write(t.rows, at*rowBytes, rows)
@@ -215,9 +223,8 @@ func (t *Tables) DeleteSpace(pid uint32) error {
 // Wait returns when no program uses any more what was replaced before.
 func (t *Tables) Wait() { waitForPrograms() }
 
-// Requests calls handle for each process that is sampled without an entry,
-// until Interrupt or Close.
-func (t *Tables) Requests(handle func(SpaceRequest)) error {
+// Requests calls handle for what programs ask for, until Interrupt or Close.
+func (t *Tables) Requests(handle func(TableRequest)) error {
 	var rec ringbuf.Record
 	for {
 		err := t.reader.ReadInto(&rec)
@@ -227,11 +234,14 @@ func (t *Tables) Requests(handle func(SpaceRequest)) error {
 		if err != nil {
 			return fmt.Errorf("read requests for unwind tables: %w", err)
 		}
-		if b := rec.RawSample; len(b) >= 24 { // struct ft_request
-			handle(SpaceRequest{
-				StartNanos: binary.NativeEndian.Uint64(b),
-				ExecID:     binary.NativeEndian.Uint64(b[8:]),
-				PID:        binary.NativeEndian.Uint32(b[16:]),
+		if b := rec.RawSample; len(b) >= 32 { // struct ft_request
+			handle(TableRequest{
+				SpaceRequest: SpaceRequest{
+					StartNanos: binary.NativeEndian.Uint64(b),
+					ExecID:     binary.NativeEndian.Uint64(b[8:]),
+					PID:        binary.NativeEndian.Uint32(b[24:]),
+				},
+				Address: binary.NativeEndian.Uint64(b[16:]),
 			})
 		}
 	}

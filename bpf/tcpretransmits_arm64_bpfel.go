@@ -80,7 +80,7 @@ type tcpRetransmitsFtSpace struct {
 	First   uint32
 	Count   uint32
 	Check   uint32
-	Pad     uint32
+	Asked   uint32
 }
 
 type tcpRetransmitsFtStats struct {

@@ -20,7 +20,7 @@ type unwindFtSpace struct {
 	First   uint32
 	Count   uint32
 	Check   uint32
-	Pad     uint32
+	Asked   uint32
 }
 
 // Names of all BPF objects in the ELF.

@@ -50,7 +50,7 @@ struct ft_space {
 	u64 exec_id;
 	u32 first, count; /* mappings in the pool; 0: asked for, or none */
 	u32 check; /* FT_SPACE_CHECK of the others */
-	u32 pad;
+	u32 asked; /* by programs: a file was asked for since the entry was written */
 };
 _Static_assert(sizeof(struct ft_space) == 32, "ft_space is part of the ABI to Go");
 
@@ -85,14 +85,15 @@ struct {
 	__type(value, struct ft_space);
 } unwind_spaces SEC(".maps");
 
-/* A process that was sampled and has no entry. */
+/* A process that was sampled and has no entry, or lacks the table of a file. */
 struct ft_request {
 	u64 start_ns;
 	u64 exec_id;
+	u64 address; /* in the file; 0 for a process without an entry */
 	u32 pid;
 	u32 pad;
 };
-_Static_assert(sizeof(struct ft_request) == 24, "ft_request is part of the ABI to Go");
+_Static_assert(sizeof(struct ft_request) == 32, "ft_request is part of the ABI to Go");
 
 /* Requests to user space. When full, the next sample asks again. */
 struct {

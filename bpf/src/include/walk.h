@@ -333,6 +333,25 @@ static __always_inline void ft_walk_tables(struct ft_walk *w, u32 pid, u64 start
 }
 
 /*
+ * Asks for the table of the file that is mapped at an address of the current
+ * process: a walk ended for want of it. Once for each entry that user space
+ * writes, which it does again when it has loaded something.
+ */
+static __noinline void ft_ask_file(u32 pid, u64 address)
+{
+	struct ft_space *s = bpf_map_lookup_elem(&unwind_spaces, &pid);
+	struct ft_request ask = { .address = address, .pid = pid };
+
+	if (!s || s->asked)
+		return;
+	s->asked = 1;
+	ask.start_ns = s->start_ns;
+	ask.exec_id = s->exec_id;
+	if (bpf_ringbuf_output(&unwind_requests, &ask, sizeof(ask), 0))
+		s->asked = 0;
+}
+
+/*
  * The walk broke off for want of a table. Without one the frame pointer is
  * followed, which may hold anything, so whatever comes behind such code is no
  * reason of its own: neither a frame nor an address that are none, nor what
@@ -380,6 +399,8 @@ static __always_inline void ft_walk_user(struct ft_walk *w, void *ctx)
 		w->end = FT_END_EXITING;
 	else if (ft_lacks_table(w))
 		w->end = FT_END_NO_TABLE;
+	if (w->end == FT_END_NO_TABLE && w->s->lacks)
+		ft_ask_file(bpf_get_current_pid_tgid() >> 32, w->s->lacks);
 }
 
 #endif

@@ -3,12 +3,16 @@
 package unwind
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/flametel/flametel/receiver"
 )
 
 // named returns the stacks of all processes of a program, from the first on.
@@ -66,6 +70,32 @@ func TestLibrariesThatComeAndGo(t *testing.T) {
 			"main a [vdso]", "main b [vdso]",
 		}, incomplete: 0.99}.check(t, r.of(replace))
 	})
+}
+
+// Libraries that are mapped and would fill the pool of tables leave room for those
+// that run.
+func TestHugeLibrariesThatDoNotRun(t *testing.T) {
+	library := func(name, turns string) string {
+		return "sed 's/SIZE/" + turns + "/; s/NAME/" + name + "/g' $S/huge.s >" + name + ".s; gcc -shared -o lib" + name + ".so " + name + ".s\n"
+	}
+	// The pool has 131,072 rows, libc 23,000, the first two libraries 98,000, and the
+	// third 20,000.
+	dir := buildAll(t, []program{{build: library("first", "22000") + library("second", "27000") + library("crunch", "10000") +
+		compile("gcc", "holder", "holder.c", "-O2", noFP) + "\n" + compile("gcc", "hot", "hot.c", "-O2", noFP) + " -L. -lcrunch"}})
+	in := func(name string) string { return filepath.Join(dir, name) }
+	holder := start(t, dir, in("holder"), in("libfirst.so"), in("libsecond.so"))
+	shell := start(t, dir, "/bin/sh", "-c", "while [ ! -e go ]; do sleep 0.05; done; exec ./hot")
+	r := run(t, func(c *receiver.Config) {
+		c.CPU.Frequency = 999
+		c.Targets.PIDs = []int{holder, shell}
+		c.Unwind.MaxTableMiB = 1
+	})
+	// At once: later the libraries would be cold, and give way.
+	r.wait("stacks of the first program", func() bool { return r.named("holder").total() > 20 })
+	require.NoError(t, os.WriteFile(in("go"), nil, 0o600))
+	r.wait("stacks of the other program", func() bool { return r.named("hot").warm().total() > 200 })
+	exactly(0.9, "main spin").check(t, r.of(holder))
+	exactly(0.9, "main crunch", "main").check(t, r.named("hot").warm())
 }
 
 // Children have what their parent has, and a program that becomes another one

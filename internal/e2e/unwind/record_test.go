@@ -165,20 +165,24 @@ func run(t testing.TB, change func(*receiver.Config)) *recorder {
 	return r
 }
 
-// of returns the stacks of a process so far. Those of its first windows are
-// left out: until the tables of its files are loaded, stacks may be cut, and how
-// long that takes depends on how busy the host is.
+// of returns the stacks of a process so far, once it is warm.
 func (r *recorder) of(pid int) stacks {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	list := r.byPID[pid]
-	if len(list) == 0 {
+	return r.byPID[pid].warm()
+}
+
+// warm returns the stacks without those of the first windows: until the tables of
+// its files are loaded, a program's stacks may be cut, and how long that takes
+// depends on how busy the host is.
+func (s stacks) warm() stacks {
+	if len(s) == 0 {
 		return nil
 	}
-	warm := list[0].window + warmWindows
+	warm := s[0].window + warmWindows
 	cut := make(map[int]bool)
-	for _, s := range list {
-		cut[s.window] = cut[s.window] || !s.complete
+	for _, one := range s {
+		cut[one.window] = cut[one.window] || !one.complete
 	}
 	for w := warm; w < warm+mostWarmWindows; w++ {
 		if was, seen := cut[w]; seen && !was {
@@ -186,7 +190,7 @@ func (r *recorder) of(pid int) stacks {
 			break
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(s stack) bool { return s.window < warm })
+	return slices.DeleteFunc(slices.Clone(s), func(one stack) bool { return one.window < warm })
 }
 
 const (

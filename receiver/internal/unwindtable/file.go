@@ -24,6 +24,7 @@ type file struct {
 	base     addr.File         // of the rows
 	table    *table            // nil unless loaded
 	users    int               // lists that were made with it
+	hit      bool              // a walk ended for want of its rows
 	seen     uint64            // in a stack, CLOCK_MONOTONIC; kept while the pool is short
 }
 
@@ -35,6 +36,7 @@ const (
 	fileWaiting // in a queue
 	fileNothing // it has no rows, or cannot be read; never tried again
 	fileRefused // there was no room, or it had to give way
+	fileUnhit   // large, and no walk has ended for want of it so far
 )
 
 // table is rows in the pool. Files with the same rows share it: copies in
@@ -211,13 +213,34 @@ func (m *Manager) reload(objects []*symbolize.Object) {
 	for _, o := range objects {
 		m.state.Lock()
 		f := m.files[o]
-		again := f != nil && f.state == fileRefused
-		if again {
-			f.state = fileUnread
-		}
 		m.state.Unlock()
-		if again {
-			m.want(f)
+		m.retry(f)
+	}
+}
+
+// hit queues the file for want of which a walk ended, unless it is there by now.
+func (m *Manager) hit(r bpf.TableRequest) {
+	m.state.Lock()
+	var f *file
+	if s := m.spaces[r.PID]; s != nil && s.key == r.SpaceRequest && len(s.history) > 0 {
+		if mapped := s.current().Find(addr.Virtual(r.Address)); mapped != nil {
+			f = m.files[mapped.Object]
 		}
+	}
+	m.state.Unlock()
+	m.retry(f)
+}
+
+// retry queues a file, which may be nil, that has no room so far or was left out
+// for its size.
+func (m *Manager) retry(f *file) {
+	m.state.Lock()
+	again := f != nil && (f.state == fileRefused || f.state == fileUnhit)
+	if again {
+		f.state, f.hit = fileUnread, true
+	}
+	m.state.Unlock()
+	if again {
+		m.want(f)
 	}
 }

@@ -130,7 +130,7 @@ func BenchmarkLoad(b *testing.B) {
 		b.StartTimer()
 		began := time.Now()
 		for _, pid := range pids {
-			m.ask(bpf.SpaceRequest{PID: pid})
+			m.ask(bpf.TableRequest{SpaceRequest: bpf.SpaceRequest{PID: pid}})
 		}
 		took = settled(m, began)
 		used = cpuTime(b) - before

@@ -23,7 +23,7 @@ type Kernel interface {
 	WriteMappings(at int, list []bpf.Mapping) error
 	SetSpace(bpf.Space) error
 	DeleteSpace(pid uint32) error
-	Requests(handle func(bpf.SpaceRequest)) error
+	Requests(handle func(bpf.TableRequest)) error
 	Wait()
 }
 
@@ -70,7 +70,7 @@ type Manager struct {
 	seed maphash.Seed
 
 	mu       sync.Mutex // guards what is asked of Run
-	asked    []bpf.SpaceRequest
+	asked    []bpf.TableRequest
 	missed   []*symbolize.Object
 	wake     chan struct{}
 	pressure atomic.Bool // the pool of rows is nearly full
@@ -129,7 +129,7 @@ func (m *Manager) Listen() error {
 	return m.opts.Kernel.Requests(m.ask)
 }
 
-func (m *Manager) ask(r bpf.SpaceRequest) {
+func (m *Manager) ask(r bpf.TableRequest) {
 	m.mu.Lock()
 	m.asked = append(m.asked, r)
 	m.mu.Unlock()
@@ -165,7 +165,11 @@ func (m *Manager) Run(stop <-chan struct{}, report func(error)) {
 		}
 		err := m.followChanges()
 		for _, r := range asked {
-			err = errors.Join(err, m.serve(r))
+			if r.Address != 0 {
+				m.hit(r)
+				continue
+			}
+			err = errors.Join(err, m.serve(r.SpaceRequest))
 		}
 		m.reload(missed)
 		m.tidy()
@@ -175,7 +179,7 @@ func (m *Manager) Run(stop <-chan struct{}, report func(error)) {
 	}
 }
 
-func (m *Manager) work() (asked []bpf.SpaceRequest, missed []*symbolize.Object) {
+func (m *Manager) work() (asked []bpf.TableRequest, missed []*symbolize.Object) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	asked, missed = m.asked, m.missed

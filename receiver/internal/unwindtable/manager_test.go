@@ -41,7 +41,7 @@ func newFakeKernel(rows, mappings int) *fakeKernel {
 func (k *fakeKernel) Rows() int                             { return len(k.rows) }
 func (k *fakeKernel) Mappings() int                         { return len(k.mappings) }
 func (k *fakeKernel) Wait()                                 {}
-func (k *fakeKernel) Requests(func(bpf.SpaceRequest)) error { return nil }
+func (k *fakeKernel) Requests(func(bpf.TableRequest)) error { return nil }
 func (k *fakeKernel) locked(f func())                       { k.mu.Lock(); defer k.mu.Unlock(); f() }
 func (k *fakeKernel) SetSpace(s bpf.Space) error {
 	k.locked(func() { k.spaces[s.PID] = s })
@@ -258,6 +258,35 @@ func TestHotFilesStayWhenThePoolIsFull(t *testing.T) {
 	assert.Equal(t, fileLoaded, f.files[cut.Object].state)
 	_, ok = f.kernel.find(pid, uint64(hot.Start))
 	assert.True(t, ok, "the hot file stays")
+}
+
+// A file that would take much of the pool is loaded when a stack needs it.
+func TestHugeFilesWaitUntilTheyAreHit(t *testing.T) {
+	f := newFixture(t, 1<<17, 1<<10) // an eighth are 128 KiB, libc has more
+	pid := child(t, "sleep", "60")
+	image := f.image(t, pid)
+	f.all(t, pid)
+	at := slices.IndexFunc(image.Mappings, func(m symbolize.Mapped) bool { return strings.Contains(m.Path, "/libc.so") })
+	libc := &image.Mappings[at]
+	assert.Equal(t, fileUnhit, f.files[libc.Object].state)
+	assert.Equal(t, fileLoaded, f.files[image.Mappings[0].Object].state)
+
+	request := bpf.TableRequest{SpaceRequest: bpf.SpaceRequest{PID: pid}, Address: uint64(libc.Start) + 100}
+	for name, other := range map[string]bpf.TableRequest{
+		"another process": {SpaceRequest: bpf.SpaceRequest{PID: pid + 1}, Address: request.Address},
+		"another image":   {SpaceRequest: bpf.SpaceRequest{PID: pid, ExecID: 3}, Address: request.Address},
+		"no mapping":      {SpaceRequest: request.SpaceRequest, Address: 4096},
+	} {
+		f.hit(other)
+		assert.Equal(t, fileUnhit, f.files[libc.Object].state, name)
+	}
+	f.hit(request)
+	f.drainQueues(t)
+	assert.Equal(t, fileLoaded, f.files[libc.Object].state)
+	_, ok := f.kernel.find(pid, request.Address)
+	assert.True(t, ok)
+	f.hit(request) // an answer may cross a question
+	assert.Equal(t, fileLoaded, f.files[libc.Object].state)
 }
 
 func TestTooManyMappingsAreCounted(t *testing.T) {

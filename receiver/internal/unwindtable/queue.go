@@ -23,6 +23,16 @@ func newQueue() queue { return queue{wake: make(chan struct{}, 1)} }
 // largeBytes of unwind information take some 20 ms to compile.
 const largeBytes = 512 << 10
 
+// hugePart is the part of the pool of rows from which on a file is loaded only
+// when a walk has ended for want of it: browsers and compilers map libraries of
+// which a few would fill the pool, and most processes run no code of them. A file
+// has about as many bytes of rows as of unwind information.
+const hugePart = 8
+
+func (m *Manager) huge(weight uint64) bool {
+	return weight > uint64(m.opts.Kernel.Rows()*unwind.RowBytes/hugePart)
+}
+
 // want queues a file that was not read yet.
 func (m *Manager) want(f *file) {
 	m.state.Lock()
@@ -43,6 +53,10 @@ func (m *Manager) want(f *file) {
 		return
 	}
 	f.weight = weight
+	if m.huge(weight) && !f.hit {
+		f.state = fileUnhit
+		return
+	}
 	q := &m.small
 	if weight > largeBytes {
 		q = &m.large

@@ -59,20 +59,31 @@ func TestStacksThatEndForWantOfATable(t *testing.T) {
 				_ = cmd.Wait()
 			}()
 			_, tables := real(t, 1<<15, 1<<10)
-			asked := make(chan bpf.SpaceRequest, 1)
-			go func() { _ = tables.Requests(func(r bpf.SpaceRequest) { asked <- r }) }()
+			asked := make(chan bpf.TableRequest, 16)
+			go func() { _ = tables.Requests(func(r bpf.TableRequest) { asked <- r }) }()
 			s, err := bpf.NewSampler(bpf.Options{Frequency: 999, DrainInterval: time.Second, FilterTargets: true, Tables: tables})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, s.Close()) }()
 			require.NoError(t, s.SetTarget(target(t, cmd.Process.Pid), true))
 			request := <-asked
 			require.NoError(t, tables.WriteMappings(0, []bpf.Mapping{{Start: 0x10000000, Limit: 0x7fff00000000, First: tt.first}}))
-			require.NoError(t, tables.SetSpace(bpf.Space{SpaceRequest: request, Count: 1}))
+			require.NoError(t, tables.SetSpace(bpf.Space{SpaceRequest: request.SpaceRequest, Count: 1}))
 			_, _, err = s.Drain()
 			require.NoError(t, err)
 			ends := endsOf(t, s)
 			require.Len(t, ends, 1, "%v", ends)
 			require.Contains(t, ends, tt.want)
+			if tt.first == 0 {
+				return
+			}
+			// It asks for the file, once.
+			ask := <-asked
+			require.Equal(t, request.SpaceRequest, ask.SpaceRequest)
+			require.True(t, ask.Address >= 0x10000000 && ask.Address < 0x7fff00000000, "%#x", ask.Address)
+			require.Empty(t, asked)
+			// And again when it was told of something.
+			require.NoError(t, tables.SetSpace(bpf.Space{SpaceRequest: request.SpaceRequest, Count: 1}))
+			require.Equal(t, ask, <-asked)
 		})
 	}
 }
