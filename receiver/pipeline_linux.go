@@ -183,15 +183,24 @@ func (h *hostSource) followCPUs() {
 	}
 }
 
-// relieveInterval is how often somebody looks whether maps fill up. A quarter of
-// a map has to last for that long, see bpf.Tracer.
+// relieveInterval is how often somebody looks whether the maps of events fill up.
+// A quarter of a map has to last for that long, see bpf.Tracer.
 const relieveInterval = 100 * time.Millisecond
+
+// relieveEvery is the interval for a kind. What a clock samples cannot come faster
+// than it ticks, and the maps have room for a whole drain interval of it.
+func (h *hostSource) relieveEvery(kind *source.Descriptor) time.Duration {
+	if kind.Period == 0 {
+		return relieveInterval
+	}
+	return max(relieveInterval, h.cfg.DrainInterval/4)
+}
 
 // relieve keeps the maps of a kind from filling up before they are drained. A
 // drain is late when many programs are new on a busy host: their symbols are read
 // by it.
 func (h *hostSource) relieve(src source.Source) {
-	ticker := time.NewTicker(relieveInterval)
+	ticker := time.NewTicker(h.relieveEvery(src.Kind()))
 	defer ticker.Stop()
 	failed := false
 	for {
