@@ -137,6 +137,7 @@ type lockContentionFtWait struct {
 	Begin       uint64
 	Detail      uint64
 	Rate        lockContentionFtRate
+	Ran         uint64
 	StandsFor   uint32
 	KernelFlags uint32
 	Key         lockContentionFtCountKey

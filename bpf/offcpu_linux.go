@@ -29,9 +29,19 @@ const (
 // some waits only.
 const minAlways = 10 * time.Millisecond
 
+// WaitVariance is what a sample of waits adds to the variance of the estimate
+// that their time is, in square nanoseconds: waits that stand for others could
+// as well have been others, see FT_MAX_ESTIMATE of waits.h. It is 0 if all are
+// counted.
+func WaitVariance(s *Sample) float64 {
+	const unit = 1024
+	return unit * unit * float64(s.Sums[2])
+}
+
 // OffCPU sees threads leave a CPU and come back. Sample.Sums are nanoseconds
-// and waits: a wait that is not over at a drain is counted as one in the first
-// sample of it, and with its time up to then in each.
+// and waits, see WaitVariance for the third: a wait that is not over at a drain
+// is counted as one in the first sample of it, and with its time up to then in
+// each.
 func OffCPU(o OffCPUOptions) *Probe {
 	return &Probe{
 		object: &object{name: "off_cpu", spec: loadOffCPU, variables: map[string]any{

@@ -126,6 +126,7 @@ type offCPUFtWait struct {
 		GapNs  uint32
 		Random uint32
 	}
+	Ran         uint64
 	StandsFor   uint32
 	KernelFlags uint32
 	Key         offCPUFtCountKey

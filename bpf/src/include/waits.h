@@ -17,6 +17,14 @@
 const volatile u64 min_ns;
 /* Waits of this length are counted even if they were not chosen. */
 const volatile u64 always_ns;
+/* What of a task only this reads. */
+struct sched_entity {
+	u64 sum_exec_runtime;
+} __attribute__((preserve_access_index));
+struct task_struct___ran {
+	struct sched_entity se;
+} __attribute__((preserve_access_index));
+
 /*
  * The wait of a thread. Written by the switch to and from it, which do not
  * overlap; cut_waits moves the begin on. Goes with the thread.
@@ -26,6 +34,7 @@ struct ft_wait {
 	u64 begin;
 	u64 detail;
 	struct ft_rate rate;
+	u64 ran; /* CPU time of the thread before */
 	u32 stands_for; /* 0: not chosen, there is no user stack */
 	u32 kernel_flags;
 	struct ft_count_key key; /* if it was chosen; detail is above */
@@ -103,11 +112,13 @@ static __always_inline void ft_waiter(struct ft_count_key *key, struct task_stru
 	bpf_probe_read_kernel_str(key->comm, sizeof(key->comm), task->comm);
 }
 
+static __noinline int ft_return_late(struct task_struct *task, u64 now);
+
 /* The current task leaves the CPU. */
 static __always_inline void ft_leave(u64 *ctx, struct task_struct *task, u64 now)
 {
 	struct ft_wait *w;
-	u64 detail;
+	u64 detail, ran;
 	u32 state;
 
 	if (task->pid == 0)
@@ -131,10 +142,14 @@ static __always_inline void ft_leave(u64 *ctx, struct task_struct *task, u64 now
 		ft_left_out(true);
 		return;
 	}
-	/* Switches away from some tasks are not traced on some systems. */
-	if (w->since && w->stands_for)
-		ft_left_out(true);
-	w->since = 0;
+	ran = ((struct task_struct___ran *)task)->se.sum_exec_runtime;
+	/*
+	 * Switches away from some tasks are not traced on some systems. When this one
+	 * was back is known by the CPU time that it has used since.
+	 */
+	if (w->since)
+		ft_return_late(task, now - (ran - w->ran));
+	w->ran = ran;
 	w->stands_for = ft_rate_choose(&w->rate, now);
 	if (w->stands_for && !ft_wait_stacks(ctx, task, w))
 		return;
@@ -142,6 +157,24 @@ static __always_inline void ft_leave(u64 *ctx, struct task_struct *task, u64 now
 	w->begin = now;
 	barrier();
 	*(volatile u64 *)&w->since = now;
+}
+
+/* The most that one wait may be estimated as, in units of 1,024 ns: its square fits. */
+#define FT_MAX_ESTIMATE (1ULL << 31)
+
+/*
+ * What a wait adds to the variance of the whole time, in square units of 1,024
+ * ns. There was a chance of one in stands_for that it is counted at all.
+ */
+static __always_inline u64 ft_wait_variance(u64 estimate, u32 stands_for)
+{
+	u64 square;
+
+	estimate >>= 10;
+	if (estimate > FT_MAX_ESTIMATE)
+		estimate = FT_MAX_ESTIMATE;
+	square = estimate * estimate;
+	return square - square / stands_for;
 }
 
 /* Counts what was waited from since to until; all of it, or a part. */
@@ -152,6 +185,7 @@ static __always_inline void ft_waited(struct ft_sink *to, struct ft_count_key *k
 
 	add.sums[0] = ns * stands_for;
 	add.sums[1] = first ? stands_for : 0;
+	add.sums[2] = ft_wait_variance(add.sums[0], stands_for);
 	ft_event_count(to, key, &add);
 }
 
@@ -185,8 +219,11 @@ static __always_inline bool ft_wait_known_stack(struct ft_wait *w, u64 begin,
 	return true;
 }
 
-/* A task is about to have the CPU again. */
-static __always_inline void ft_return(struct task_struct *task, u64 now)
+/*
+ * A task has the CPU again since now. If it has left it meanwhile, that is late:
+ * the kernel's stack of the wait is gone.
+ */
+static __always_inline void ft_wait_over(struct task_struct *task, u64 now, bool late)
 {
 	struct ft_wait *w = bpf_task_storage_get(&waits, task, 0, 0);
 	struct ft_count_key key;
@@ -199,6 +236,8 @@ static __always_inline void ft_return(struct task_struct *task, u64 now)
 	since = __sync_lock_test_and_set(&w->since, 0);
 	if (!since || !ft_sink_open(&to, generation))
 		return;
+	if (late && now < since)
+		now = since; /* the clocks differ a little, or it was cut since */
 	if (now - w->begin >= always_ns)
 		w->stands_for = w->stands_for ? 1 : 0;
 	else if (!w->stands_for)
@@ -215,7 +254,7 @@ static __always_inline void ft_return(struct task_struct *task, u64 now)
 		w->stands_for = 1;
 		ft_waiter(&key, task);
 	}
-	if (!ft_wait_known_stack(w, w->begin, &key)) {
+	if (!ft_wait_known_stack(w, w->begin, &key) && !late) {
 		lost = ft_wait_kernel_stack(&to, task, &key);
 		if (lost) {
 			ft_bump(lost);
@@ -224,6 +263,18 @@ static __always_inline void ft_return(struct task_struct *task, u64 now)
 	}
 	key.detail = w->detail | ft_length(now - w->begin);
 	ft_waited(&to, &key, now - since, w->stands_for, first);
+}
+
+/* A task is about to have the CPU again. */
+static __always_inline void ft_return(struct task_struct *task, u64 now)
+{
+	ft_wait_over(task, now, false);
+}
+
+static __noinline int ft_return_late(struct task_struct *task, u64 now)
+{
+	ft_wait_over(task, now, true);
+	return 0;
 }
 
 /* What cut_waits counts ends here, CLOCK_MONOTONIC; in that generation. */
