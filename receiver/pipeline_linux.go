@@ -310,7 +310,9 @@ func (h *hostSource) count(w *window.Window, src source.Source, samples []bpf.Sa
 		if h.meter != nil {
 			h.meter.Add(process.Identity, kind, labels, values, s.Count, s.Length(), taken.To)
 		}
-		w.Add(process.Identity, kind, h.thread(s, labels), frames, s.Count, values)
+		if w.Add(process.Identity, kind, h.thread(s, labels), frames, s.Count, values) {
+			tally.Estimate.Add(src.Estimate(s))
+		}
 	}
 	tally.Count(counts)
 }

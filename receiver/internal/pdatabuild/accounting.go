@@ -32,6 +32,8 @@ const (
 	keyFrequencyAchieved = "flametel.frequency.achieved"
 	keyCPUs              = "flametel.cpus"
 	keyShare             = "flametel.sampling.share"
+	keyStandFor          = "flametel.samples.stand_for"
+	keyEstimate          = "flametel.sampling.estimate"
 	keyError             = "flametel.sampling.error"
 	unitHertz            = "Hz"
 	unitOne              = "1"
@@ -50,8 +52,8 @@ func (m *message) reserveAccounting(tallies []*window.Tally) pprofile.ResourcePr
 	fillHost(attrs, m.HostName)
 	m.size += attributesBound(attrs)
 	for _, t := range tallies {
-		// Seventeen keys, and one cause of loss that building may add.
-		m.size += profileOverhead + accountingBytes*(18+len(t.Lost)+len(t.FramesUnknown)+len(t.Incomplete))
+		// Nineteen keys, and one cause of loss that building may add.
+		m.size += profileOverhead + accountingBytes*(20+len(t.Lost)+len(t.FramesUnknown)+len(t.Incomplete))
 	}
 	return rp
 }
@@ -99,11 +101,12 @@ func accounting(t *window.Tally, seconds float64) []attribute {
 	}
 	if t.Share > 0 && t.Share < 1 {
 		out = append(out, doubleAttribute(keyShare, unitOne, t.Share))
-		if t.Kept > 0 {
-			// The standard error of a number of independent events, of which
-			// each is seen with the same probability.
-			out = append(out, doubleAttribute(keyError, unitOne, math.Sqrt((1-t.Share)/float64(t.Kept))))
-		}
+	}
+	if e := t.Estimate; e.Variance > 0 && e.Sum > 0 {
+		out = append(out,
+			count(keyStandFor, uint64(math.Round(e.Events))),
+			doubleAttribute(keyEstimate, t.Kind.SampleTypes[t.Kind.Estimated].Unit, e.Sum),
+			doubleAttribute(keyError, unitOne, math.Sqrt(e.Variance)/e.Sum))
 	}
 	if t.FrequencyAsked > 0 {
 		out = append(out, doubleAttribute(keyFrequencyAsked, unitHertz, t.FrequencyAsked))

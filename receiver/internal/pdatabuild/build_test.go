@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/flametel/flametel/internal/profcheck"
+	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/window"
 	"github.com/flametel/flametel/symbolize"
 )
@@ -82,6 +83,7 @@ func TestGolden(t *testing.T) {
 	add(w, kthread, "kthreadd", 1, frame(symbolize.KindKernel, vmlinux, 0xffffffff81000300, "kthread"))
 	w.Add(server, reads, window.Thread{Name: "io", ID: 4242}, []*symbolize.Frame{frame(symbolize.KindGo, goBin, 0x401234, "main.main")}, 2, []int64{2, 5000})
 	w.Tally(reads).Count(window.Counts{Taken: 2})
+	w.Tally(reads).Estimate.Add(source.Estimate{Events: 9.7, Sum: 20, Variance: 4})
 	w.Tally(cpu).Count(window.Counts{Taken: 1986, Idle: 1900, Filtered: 80, Lost: map[string]uint64{"counts_full": 4, "stacks_full": 2}})
 
 	golden(t, "window.txt", build(t, w, Settings{HostName: "host", Version: "v1", NewID: counter()}))

@@ -22,6 +22,8 @@ type Descriptor struct {
 	// count every event.
 	PeriodType ValueType
 	Period     int64
+	// Estimated is the index of the sample type that Source.Estimate is about.
+	Estimated int
 	// Traced says that kernel stacks begin in the kernel's machinery of
 	// tracing, which is left out.
 	Traced bool

@@ -5,6 +5,22 @@ import (
 	"github.com/flametel/flametel/symbolize"
 )
 
+// Estimate is what samples that were chosen by chance say of all that there were.
+type Estimate struct {
+	// Events is how many events there were, and Sum what they add up to: their
+	// time, or their number.
+	Events, Sum float64
+	// Variance is that of Sum, in the square of its unit.
+	Variance float64
+}
+
+// Add adds the estimate of other events.
+func (e *Estimate) Add(other Estimate) {
+	e.Events += other.Events
+	e.Sum += other.Sum
+	e.Variance += other.Variance
+}
+
 // Source takes the samples of one kind.
 type Source interface {
 	// Kind is the same pointer at each call.
@@ -21,6 +37,8 @@ type Source interface {
 	SyncCPUs() error
 	// Values appends one number for each sample type that a sample adds to.
 	Values(s *bpf.Sample, dst []int64) []int64
+	// Estimate tells what a sample stands for; the zero value for itself.
+	Estimate(s *bpf.Sample) Estimate
 	// Describe says what a sample is besides its stack: frames to put at the
 	// leaf side of it, leaf first, and attributes, nil for none. Both are shared
 	// and not changed.

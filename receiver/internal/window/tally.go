@@ -40,6 +40,9 @@ type Tally struct {
 	// Share is the part of the time for which the values stand, up to which they
 	// were scaled; 0 for all of it.
 	Share float64
+	// Estimate is what the samples in the window stand for, if some were chosen by
+	// chance.
+	Estimate source.Estimate
 	// CPUs is the number of CPUs sampled.
 	CPUs int
 }

@@ -55,6 +55,9 @@ type Kind struct {
 	Stacks    int    `json:"stacks"`
 	Processes int    `json:"processes"`
 	Lost      int64  `json:"lost"`
+	// StandFor and Error are those of Accounting.
+	StandFor int64   `json:"stand_for,omitempty"`
+	Error    float64 `json:"standard_error,omitempty"`
 }
 
 // Seconds is how long a part of the work took.
@@ -74,6 +77,11 @@ type Accounting struct {
 	Lost     int64            `json:"lost"`
 	LostBy   map[string]int64 `json:"lost_by"`
 	Missed   int64            `json:"missed"` // never taken
+
+	// StandFor is how many events Kept stands for, and Error the standard error of
+	// what they add up to, relative to it; 0 if none were chosen by chance.
+	StandFor int64   `json:"stand_for,omitempty"`
+	Error    float64 `json:"standard_error,omitempty"`
 
 	Frames          int64 `json:"frames"` // each once for every sample
 	UnknownFrames   int64 `json:"unknown_frames"`
@@ -145,7 +153,7 @@ func (r *recording) report(code int) *Report {
 		t := other.tally(r.pipeline.tally)
 		one := Kind{Type: other.name, Samples: t.Total, Stacks: t.Stacks(), Processes: t.Processes()}
 		if t.Accounting != nil {
-			one.Lost = t.Accounting.Lost
+			one.Lost, one.StandFor, one.Error = t.Accounting.Lost, t.Accounting.StandFor, t.Accounting.Error()
 		}
 		rep.Others = append(rep.Others, one)
 	}
@@ -163,6 +171,7 @@ func (r *recording) report(code int) *Report {
 			Taken: a.Taken, Kept: a.Kept, LeftOut: a.LeftOut, Idle: a.Idle, Filtered: a.Filtered, Lost: a.Lost,
 			LostBy: map[string]int64{}, Missed: a.Missed, Frames: a.Frames, UnknownFrames: a.UnknownFrames,
 			UserStacks: a.UserStacks, CompleteStacks: a.CompleteStacks, IncompleteBy: map[string]int64{},
+			StandFor: a.StandFor, Error: a.Error(),
 			TruncatedStacks: a.TruncatedStacks, HertzAsked: a.Asked, HertzAchieved: a.Achieved, CPUs: a.CPUs,
 		}
 		for _, l := range a.LostBy() {

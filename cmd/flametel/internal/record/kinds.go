@@ -145,6 +145,7 @@ func (r *recording) others() (lines []string) {
 			if a.Lost > 0 {
 				text += causes(a.LostBy())
 			}
+			text += estimated(a)
 		}
 		lines = append(lines, text)
 	}

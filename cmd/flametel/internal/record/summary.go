@@ -138,7 +138,15 @@ func losses(a *tally.Accounting) string {
 	if len(others) > 0 {
 		text += "; " + strings.Join(others, ", ")
 	}
-	return text
+	return text + estimated(a)
+}
+
+// estimated says what samples stand for that were chosen by chance.
+func estimated(a *tally.Accounting) string {
+	if a.StandFor == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s kept stand for %s, standard error %.2g%%", figures.Grouped(a.Kept), figures.Grouped(a.StandFor), 100*a.Error())
 }
 
 // causes lists why samples were lost.

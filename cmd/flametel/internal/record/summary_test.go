@@ -74,6 +74,10 @@ func TestSummary(t *testing.T) {
 			"samples.taken": 1000, "samples.kept": 1000, "frames.total": 2000, "frames.unknown": 155,
 			"frequency.asked": 99.0, "frequency.achieved": 98.97,
 		}}},
+		{name: "chosen by chance", data: fakereceiver.Data{Stacks: busy[3:], Accounting: fakereceiver.Accounting{
+			"samples.taken": 4100, "samples.kept": 4000, "samples.lost": 100, "samples.lost.state": 100,
+			"samples.stand_for": 20101, "sampling.estimate": 5e9, "sampling.error": 0.01234,
+		}}},
 		{name: "no accounting", data: fakereceiver.Data{Stacks: busy[3:]}},
 		{name: "one sample", interrupted: syscall.SIGINT, data: fakereceiver.Data{
 			Stacks: busy[5:], Accounting: fakereceiver.Accounting{"samples.taken": 1, "samples.kept": 1, "frequency.asked": 99.0, "frequency.achieved": 99.0},

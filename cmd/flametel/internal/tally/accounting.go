@@ -3,6 +3,7 @@ package tally
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -27,9 +28,14 @@ type Accounting struct {
 	UserStacks, CompleteStacks int64
 	// Frames and UnknownFrames count each frame once for each sample.
 	Frames, UnknownFrames int64
+	// StandFor is how many events the samples stand for that were kept, if they
+	// were chosen by chance; else 0.
+	StandFor int64
 	// Asked and Achieved are in hertz per CPU.
 	Asked, Achieved float64
 	CPUs            int64
+
+	estimate, variance float64 // what was kept adds up to, and how exact that is
 
 	lostBy       map[string]int64
 	incompleteBy map[string]int64
@@ -40,6 +46,15 @@ type Accounting struct {
 // Duration is the time from the start of the first window to the end of the
 // last, as the outputs show it; 0 if the profiler does not say.
 func (a *Accounting) Duration() time.Duration { return a.end.Sub(a.start) }
+
+// Error is the standard error of what the samples add up to, relative to it; 0 if
+// none were chosen by chance.
+func (a *Accounting) Error() float64 {
+	if a.estimate <= 0 {
+		return 0
+	}
+	return math.Sqrt(a.variance) / a.estimate
+}
 
 // cover adds a window.
 func (a *Accounting) cover(start time.Time, d time.Duration) {
@@ -94,16 +109,18 @@ func (k *Kind) account(d *dictionary, prof pprofile.Profile) {
 	counters := map[string]*int64{
 		"flametel.samples.taken": &a.Taken, "flametel.samples.kept": &a.Kept,
 		"flametel.samples.idle": &a.Idle, "flametel.samples.filtered": &a.Filtered,
-		"flametel.samples.missed":   &a.Missed,
-		"flametel.samples.left_out": &a.LeftOut,
-		"flametel.stacks.truncated": &a.TruncatedStacks,
-		"flametel.stacks.user":      &a.UserStacks,
-		"flametel.stacks.complete":  &a.CompleteStacks,
-		"flametel.samples.lost":     &a.Lost, "flametel.frames.total": &a.Frames,
+		"flametel.samples.missed":    &a.Missed,
+		"flametel.samples.left_out":  &a.LeftOut,
+		"flametel.stacks.truncated":  &a.TruncatedStacks,
+		"flametel.stacks.user":       &a.UserStacks,
+		"flametel.samples.stand_for": &a.StandFor,
+		"flametel.stacks.complete":   &a.CompleteStacks,
+		"flametel.samples.lost":      &a.Lost, "flametel.frames.total": &a.Frames,
 		"flametel.frames.unknown": &a.UnknownFrames,
 	}
 	a.cover(prof.Time().AsTime(), time.Duration(prof.DurationNano()))
 	seconds := float64(prof.DurationNano()) / 1e9
+	var estimate, relative float64
 	d.attributes(prof.AttributeIndices(), func(key string, v pcommon.Value) {
 		if counter := counters[key]; counter != nil {
 			*counter += v.Int()
@@ -111,6 +128,10 @@ func (k *Kind) account(d *dictionary, prof pprofile.Profile) {
 			a.lostBy[cause] += v.Int()
 		} else if reason, ok := strings.CutPrefix(key, prefixIncomplete); ok {
 			a.incompleteBy[reason] += v.Int()
+		} else if key == "flametel.sampling.estimate" {
+			estimate = v.Double()
+		} else if key == "flametel.sampling.error" {
+			relative = v.Double()
 		} else if key == "flametel.cpus" {
 			a.CPUs = v.Int()
 		} else if key == "flametel.frequency.asked" {
@@ -121,4 +142,6 @@ func (k *Kind) account(d *dictionary, prof pprofile.Profile) {
 			a.Achieved = sum / a.seconds
 		}
 	})
+	a.estimate += estimate
+	a.variance += estimate * relative * estimate * relative
 }

@@ -57,11 +57,13 @@ func TestAccountingAddsUp(t *testing.T) {
 			"samples.taken": 100, "samples.kept": 60, "samples.idle": 30, "samples.filtered": 6, "samples.lost": 4, "samples.missed": 1,
 			"samples.lost.counts_full": 4, "frames.total": 1000, "frames.unknown": 10,
 			"frequency.asked": 99.0, "frequency.achieved": 90.0, "cpus": 4,
+			"samples.stand_for": 600, "sampling.estimate": 1000.0, "sampling.error": 0.03,
 		}},
 		{Duration: 3 * time.Second, Accounting: fakereceiver.Accounting{
 			"samples.taken": 200, "samples.kept": 190, "samples.lost": 10,
 			"samples.lost.counts_full": 3, "samples.lost.stacks_full": 7,
 			"frequency.asked": 99.0, "frequency.achieved": 98.0,
+			"samples.stand_for": 400, "sampling.estimate": 4000.0, "sampling.error": 0.01,
 		}},
 	} {
 		tally.Add(d.Profiles())
@@ -72,6 +74,8 @@ func TestAccountingAddsUp(t *testing.T) {
 	assert.InDelta(t, 96, a.Achieved, 1e-9, "the mean over four seconds")
 	assert.InDelta(t, 99, a.Asked, 1e-9)
 	assert.Equal(t, int64(4), a.CPUs)
+	assert.Equal(t, int64(1000), a.StandFor)
+	assert.InDelta(t, 50.0/5000, a.Error(), 1e-9, "30 of 1000 and 40 of 4000, which are independent")
 	assert.Equal(t, 3*time.Second, a.Duration(), "both windows begin at one time")
 	assert.Zero(t, tally.Kind("cpu").Total, "accounting is no sample")
 	assert.Zero(t, tally.Kind("cpu").Processes())

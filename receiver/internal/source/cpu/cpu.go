@@ -77,6 +77,9 @@ func (s *Source) Values(sample *bpf.Sample, dst []int64) []int64 {
 	return append(dst, int64(sample.Count))
 }
 
+// Estimate has nothing to say: a sample stands for itself.
+func (s *Source) Estimate(*bpf.Sample) source.Estimate { return source.Estimate{} }
+
 // Describe has nothing to add to the stack.
 func (s *Source) Describe(*bpf.Sample) ([]*symbolize.Frame, *source.Labels) { return nil, nil }
 

@@ -20,6 +20,8 @@ type Kind struct {
 	Probe *bpf.Probe
 	// Values appends one number for each sample type.
 	Values func(s *bpf.Sample, dst []int64) []int64
+	// Estimate tells what a sample stands for; nil if each stands for itself.
+	Estimate func(s *bpf.Sample) source.Estimate
 	// Describe says what a sample is besides its stack. It is called once for
 	// each pair of detail and record.
 	Describe func(s *bpf.Sample) Description
@@ -119,6 +121,19 @@ func (s *Source) SyncCPUs() error {
 
 // Values appends what a sample adds up to.
 func (s *Source) Values(sample *bpf.Sample, dst []int64) []int64 { return s.kind.Values(sample, dst) }
+
+// Estimate tells what a sample stands for.
+func (s *Source) Estimate(sample *bpf.Sample) source.Estimate {
+	if s.kind.Estimate == nil {
+		return source.Estimate{}
+	}
+	return s.kind.Estimate(sample)
+}
+
+// EstimateWaits tells what a sample of waits stands for, see bpf.WaitVariance.
+func EstimateWaits(s *bpf.Sample) source.Estimate {
+	return source.Estimate{Events: float64(s.Sums[1]), Sum: float64(s.Sums[0]), Variance: bpf.WaitVariance(s)}
+}
 
 // maxDescribed bounds the descriptions that are kept: paths may all differ.
 const maxDescribed = 1 << 15

@@ -22,6 +22,7 @@ func New(o bpf.LockOptions, opts bpf.Options) source.Source {
 		Descriptor: source.Descriptor{
 			Name:        "lock_contention",
 			SampleTypes: []source.ValueType{{Type: "waits", Unit: "count"}, {Type: "wait_time", Unit: "nanoseconds"}},
+			Estimated:   1,
 			Metrics: []source.Metric{
 				{
 					Name: "flametel.lock.wait.time", Unit: "s", Description: "Time that threads waited for locks.",
@@ -35,6 +36,7 @@ func New(o bpf.LockOptions, opts bpf.Options) source.Source {
 		},
 		Probe:    bpf.LockContention(o),
 		Values:   values,
+		Estimate: estimate,
 		Describe: describe,
 	}, opts)
 }
@@ -45,6 +47,14 @@ func values(s *bpf.Sample, dst []int64) []int64 {
 		waits = s.Count
 	}
 	return append(dst, int64(waits), int64(s.Sums[0]))
+}
+
+// estimate is about waits for locks of programs: those of the kernel are all counted.
+func estimate(s *bpf.Sample) source.Estimate {
+	if s.Detail&bpf.LockKernel != 0 {
+		return source.Estimate{Events: float64(s.Count), Sum: float64(s.Sums[0])}
+	}
+	return event.EstimateWaits(s)
 }
 
 func describe(s *bpf.Sample) event.Description {

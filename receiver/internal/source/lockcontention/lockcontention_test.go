@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/receiver/internal/source"
 )
 
 func TestLocks(t *testing.T) {
@@ -27,6 +28,8 @@ func TestLocks(t *testing.T) {
 		assert.Equal(t, want, d.Leaf[0].Lines[0].Name)
 		assert.Equal(t, want, "lock:"+d.Labels[0].Text)
 	}
+	assert.Equal(t, source.Estimate{Events: 3, Sum: 7, Variance: 2 * 1024 * 1024}, estimate(&bpf.Sample{Count: 9, Sums: [3]uint64{7, 3, 2}}))
+	assert.Equal(t, source.Estimate{Events: 9, Sum: 7}, estimate(&bpf.Sample{Detail: bpf.LockKernel, Count: 9, Sums: [3]uint64{7, 3, 2}}))
 	assert.Equal(t, []int64{3, 7}, values(&bpf.Sample{Count: 9, Sums: [3]uint64{7, 3}}, nil))
 	assert.Equal(t, []int64{9, 7}, values(&bpf.Sample{Detail: bpf.LockKernel, Count: 9, Sums: [3]uint64{7}}, nil))
 }

@@ -35,6 +35,7 @@ func New(o bpf.OffCPUOptions, opts bpf.Options) source.Source {
 		},
 		Probe:    bpf.OffCPU(o),
 		Values:   values,
+		Estimate: event.EstimateWaits,
 		Describe: describe,
 	}, opts)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/receiver/internal/source"
 )
 
 // period is how often the programs are attached and detached. A drain interval
@@ -117,6 +118,15 @@ func (d *duty) factor() float64 {
 		attached += now.Sub(d.since)
 	}
 	return max(1, float64(now.Sub(d.began))/float64(max(attached, 1)))
+}
+
+// estimate is what a number of calls stands for. Its variance is that of calls
+// that come independently of each other, each of which is seen with the same
+// probability.
+func (d *duty) estimate(calls uint64) source.Estimate {
+	f := d.factor()
+	all := float64(calls) * f
+	return source.Estimate{Events: all, Sum: all, Variance: all * (f - 1)}
 }
 
 // scale multiplies the values from first on.

@@ -3,6 +3,7 @@
 package syscalls
 
 import (
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -54,6 +55,10 @@ func TestScale(t *testing.T) {
 	d := newDuty(0.5)
 	d.began, d.ended, d.attached = now.Add(-10*time.Second), now, 2*time.Second
 	assert.Equal(t, []int64{7, 50, 500}, d.scale([]int64{7, 10, 100}, 1))
+	e := d.estimate(100)
+	assert.InDelta(t, 500, e.Events, 1e-6)
+	assert.InDelta(t, 500, e.Sum, 1e-6)
+	assert.InDelta(t, math.Sqrt((1-0.2)/100), math.Sqrt(e.Variance)/e.Sum, 1e-9, "of 100 seen with a probability of 0.2")
 	d.began, d.attached = now.Add(-time.Millisecond), 0
 	assert.Equal(t, []int64{20}, d.scale([]int64{10}, 0), "too short to measure: the share that was asked for")
 }

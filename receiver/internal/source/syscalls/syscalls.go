@@ -43,6 +43,7 @@ func New(o bpf.SyscallOptions, share float64, opts bpf.Options) source.Source {
 		kind.Started = d.run
 		kind.Drained = func(stats *bpf.Stats) { stats.Share = 1 / d.factor() }
 		kind.Values = func(s *bpf.Sample, dst []int64) []int64 { return d.scale(values(s, dst), len(dst)) }
+		kind.Estimate = func(s *bpf.Sample) source.Estimate { return d.estimate(s.Count) }
 	}
 	return event.New(kind, opts)
 }
