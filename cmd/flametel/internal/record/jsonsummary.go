@@ -161,7 +161,7 @@ func (r *recording) report(code int) *Report {
 		rep.Phases = append(rep.Phases, Seconds{p.what, p.took.Round(time.Microsecond).Seconds()})
 	}
 	for _, s := range k.Top(jsonFunctions) {
-		rep.Top = append(rep.Top, Function{s.Name, s.Kind.String(), s.Self, 100 * float64(s.Self) / float64(k.Total)})
+		rep.Top = append(rep.Top, Function{s.Name, s.Kind, s.Self, 100 * float64(s.Self) / float64(k.Total)})
 	}
 	for _, m := range k.Unknown(jsonFunctions) {
 		rep.Unknown = append(rep.Unknown, Module{m.Name, m.Frames})

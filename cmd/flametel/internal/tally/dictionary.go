@@ -94,7 +94,7 @@ func (d *dictionary) attributes(indices pcommon.Int32Slice, yield func(key strin
 
 // leaf returns the function in which a stack ends.
 func (d *dictionary) leaf(stack int32) Function {
-	unknown := Function{callgraph.NameUnknown, callgraph.Unknown}
+	unknown := Function{callgraph.NameUnknown, callgraph.Unknown.String()}
 	if table := d.StackTable(); stack <= 0 || int(stack) >= table.Len() {
 		return unknown
 	}
@@ -133,16 +133,19 @@ func (d *dictionary) unknown(stack int32, yield func(module string)) {
 
 // function returns the innermost function of a location.
 func (d *dictionary) function(loc pprofile.Location) Function {
-	f := Function{d.functionName(loc), d.kind(loc)}
+	name, frameType := d.functionName(loc), d.frameType(loc)
+	kind := callgraph.KindOf(frameType, d.file(loc))
 	switch {
-	case f.Name == "" && f.Kind == callgraph.Kernel:
-		f.Name = callgraph.NameUnknown
-	case f.Name == "":
-		f = Function{d.module(loc), callgraph.Unknown}
-	case callgraph.IsPlaceholder(f.Name) && f.Kind != callgraph.Kernel:
-		f.Kind = callgraph.Unknown
+	case name == "" && kind == callgraph.Kernel:
+		name = callgraph.NameUnknown
+	case name == "":
+		name, kind = d.module(loc), callgraph.Unknown
+	case callgraph.IsPlaceholder(name) && kind != callgraph.Kernel:
+		kind = callgraph.Unknown
+	case frameType == KindEvent:
+		return Function{name, KindEvent}
 	}
-	return f
+	return Function{name, kind.String()}
 }
 
 func (d *dictionary) functionName(loc pprofile.Location) string {
@@ -183,11 +186,14 @@ func (d *dictionary) module(loc pprofile.Location) string {
 
 // kind derives the kind of a frame as the outputs do.
 func (d *dictionary) kind(loc pprofile.Location) callgraph.Kind {
-	frameType := ""
+	return callgraph.KindOf(d.frameType(loc), d.file(loc))
+}
+
+func (d *dictionary) frameType(loc pprofile.Location) (frameType string) {
 	d.attributes(loc.AttributeIndices(), func(key string, v pcommon.Value) {
 		if key == "profile.frame.type" {
 			frameType = v.Str()
 		}
 	})
-	return callgraph.KindOf(frameType, d.file(loc))
+	return frameType
 }

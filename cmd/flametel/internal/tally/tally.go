@@ -7,8 +7,6 @@ import (
 
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/pprofile"
-
-	"github.com/flametel/flametel/exporter/callgraph"
 )
 
 // Bounds on what others can make us keep: whoever runs many processes, or
@@ -25,8 +23,13 @@ const (
 // module.
 type Function struct {
 	Name string
-	Kind callgraph.Kind
+	// Kind is that of the outputs in a word, or KindEvent.
+	Kind string
 }
+
+// KindEvent is the kind of what is no code but what happened there, such as a
+// system call, which outputs show as the kernel's.
+const KindEvent = "event"
 
 // Share is a function with its samples.
 type Share struct {

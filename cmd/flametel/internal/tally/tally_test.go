@@ -9,7 +9,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pprofile"
 
 	"github.com/flametel/flametel/cmd/flametel/internal/fakereceiver"
-	"github.com/flametel/flametel/exporter/callgraph"
 )
 
 func native(name string) fakereceiver.Frame {
@@ -28,21 +27,23 @@ func TestSelfTimeOfLeavesByKind(t *testing.T) {
 		{PID: 3, Process: "c", Count: 3, Frames: []fakereceiver.Frame{{Type: "kernel", Module: "[kernel]"}}},
 		{PID: 3, Process: "c", Count: 9, Frames: []fakereceiver.Frame{{Name: "softirq", Module: "vmlinux"}}},
 		{PID: 3, Process: "c", Count: 2, Frames: []fakereceiver.Frame{{Type: "native"}}},
+		{PID: 3, Process: "c", Count: 8, Frames: []fakereceiver.Frame{{Name: "read", Type: "event"}, main}},
 		{PID: 3, Process: "c", Count: 1},
 	}
 	tally := New()
 	tally.Add(fakereceiver.Data{Stacks: stacks}.Profiles())
 	k := tally.Kind("cpu")
-	assert.Equal(t, int64(47), k.Total)
+	assert.Equal(t, int64(55), k.Total)
 	assert.Equal(t, 3, k.Processes())
 	assert.Equal(t, []Share{
-		{Function{"f", callgraph.User}, 15},
-		{Function{"softirq", callgraph.Kernel}, 9},
-		{Function{"read", callgraph.Kernel}, 7},
-		{Function{"loop", callgraph.JIT}, 6},
-		{Function{"[libx.so]", callgraph.Unknown}, 4},
-		{Function{"[unknown]", callgraph.Unknown}, 3},
-		{Function{"[unknown]", callgraph.Kernel}, 3},
+		{Function{"f", "user"}, 15},
+		{Function{"softirq", "kernel"}, 9},
+		{Function{"read", "event"}, 8},
+		{Function{"read", "kernel"}, 7},
+		{Function{"loop", "JIT"}, 6},
+		{Function{"[libx.so]", "unknown"}, 4},
+		{Function{"[unknown]", "kernel"}, 3},
+		{Function{"[unknown]", "unknown"}, 3},
 	}, k.Top(99))
 	assert.Len(t, k.Top(2), 2)
 	assert.Nil(t, k.Accounting)
@@ -102,7 +103,7 @@ func TestIndicesThatPointNowhere(t *testing.T) {
 
 	tally := New()
 	tally.Add(p)
-	assert.Equal(t, []Share{{Function{"[unknown]", callgraph.Unknown}, 4}}, tally.Kind("").Top(5))
+	assert.Equal(t, []Share{{Function{"[unknown]", "unknown"}, 4}}, tally.Kind("").Top(5))
 }
 
 // Whoever gives names to code must not fill our memory; the samples still count.
