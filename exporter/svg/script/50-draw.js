@@ -161,12 +161,15 @@
     describe(plans);
   }
 
+  // blank is copied for each frame: setting attributes is most of the work.
+  const blank = shape('rect', { height: geo.rowSize, rx: 2, ...compared && { stroke: '#8A94A0', 'stroke-width': 0.5 } });
+  set(layer, { cursor: 'pointer' });
+
   function drawBox(content, box, paths) {
     const { t, x, y, w } = box, name = box.kids ? grouped(box.small = box.kids.reduce((n, k) => n + framesIn(k), 0)) + ' small' : nameOf(t);
     const { fill, marks } = box.kids ? { fill: ui.colors.small, marks: [] } : look(t), shown = w > 2 ? w - 0.7 : w;
     box.fill = fill;
-    box.rect = shape('rect', { x: x.toFixed(2), y, width: shown.toFixed(2), height: geo.rowSize, rx: 2, cursor: 'pointer' });
-    if (compared) set(box.rect, { stroke: '#8A94A0', 'stroke-width': 0.5 });
+    box.rect = set(blank.cloneNode(), { x: x.toFixed(2), y, width: shown.toFixed(2) });
     box.rect.box = box;
     paint(box);
     content.append(box.rect);
@@ -179,7 +182,8 @@
   function paint({ rect, t, kids, fill, pane }) {
     const hit = found && (kids ? kids.some(holdsHit) : t.f >= 0 && found.hits[t.f]);
     const caller = !kids && t.depth < pane.view.t.depth;
-    set(rect, { fill: hit ? ui.colors.match : fill, opacity: caller || found && !hit ? 0.6 : 1 });
+    set(rect, { fill: hit ? ui.colors.match : fill });
+    if (caller || found && !hit) set(rect, { opacity: 0.6 }); else rect.removeAttribute('opacity');
     rect.toggleAttribute('data-hit', !!hit);
   }
 
