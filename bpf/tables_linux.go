@@ -92,7 +92,11 @@ func (t *Tables) FollowExecs() (err error) {
 	if err != nil {
 		return err
 	}
-	t.exec, err = ebpf.NewCollectionWithOptions(spec, ebpf.CollectionOptions{MapReplacements: t.use(spec)})
+	opts := ebpf.CollectionOptions{MapReplacements: t.use(spec)}
+	if t.exec, err = ebpf.NewCollectionWithOptions(spec, opts); err != nil {
+		delete(spec.Programs, unwindProgUnwindThreads) // before 5.8: see Running
+		t.exec, err = ebpf.NewCollectionWithOptions(spec, opts)
+	}
 	if err != nil {
 		return loadError("unwind", err)
 	}

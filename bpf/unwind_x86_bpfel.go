@@ -32,6 +32,7 @@ const (
 	unwindMapUnwindRows     = "unwind_rows"
 	unwindMapUnwindSpaces   = "unwind_spaces"
 	unwindProgUnwindExec    = "unwind_exec"
+	unwindProgUnwindThreads = "unwind_threads"
 	unwindVarHaveLoop       = "have_loop"
 	unwindVarHaveTables     = "have_tables"
 	unwindVarHaveTaskRegs   = "have_task_regs"
@@ -81,7 +82,8 @@ type unwindSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type unwindProgramSpecs struct {
-	UnwindExec *ebpf.ProgramSpec `ebpf:"unwind_exec"`
+	UnwindExec    *ebpf.ProgramSpec `ebpf:"unwind_exec"`
+	UnwindThreads *ebpf.ProgramSpec `ebpf:"unwind_threads"`
 }
 
 // unwindMapSpecs contains maps before they are loaded into the kernel.
@@ -155,12 +157,14 @@ type unwindVariables struct {
 //
 // It can be passed to loadUnwindObjects or ebpf.CollectionSpec.LoadAndAssign.
 type unwindPrograms struct {
-	UnwindExec *ebpf.Program `ebpf:"unwind_exec"`
+	UnwindExec    *ebpf.Program `ebpf:"unwind_exec"`
+	UnwindThreads *ebpf.Program `ebpf:"unwind_threads"`
 }
 
 func (p *unwindPrograms) Close() error {
 	return _UnwindClose(
 		p.UnwindExec,
+		p.UnwindThreads,
 	)
 }
 

@@ -82,7 +82,7 @@ func (h *hostSource) Start(context.Context) (err error) {
 	h.targets = newTargets(&h.cfg.Targets)
 	h.unwinding.open(h)
 	h.resolver = &resolver{registry: h.registry, symbolizer: h.symbolizer, tables: h.unwinding.manager}
-	if err := h.startSources(); err != nil {
+	if err := h.startSources(h.preload()); err != nil {
 		return err
 	}
 	h.warnIfKernelHidden()
@@ -91,8 +91,10 @@ func (h *hostSource) Start(context.Context) (err error) {
 }
 
 // startSources starts all kinds at the same time: the kernel takes a while to
-// verify each, in which those that run already are not drained but relieved.
-func (h *hostSource) startSources() error {
+// verify each, in which those that run already are not drained but relieved. The
+// processes that were named are sampled when their unwind tables are loaded, and
+// loaded is closed, or soon after.
+func (h *hostSource) startSources(loaded <-chan struct{}) error {
 	list := newSources(h)
 	failed := make([]error, len(list))
 	var starting sync.WaitGroup
@@ -104,6 +106,7 @@ func (h *hostSource) startSources() error {
 		})
 	}
 	starting.Wait()
+	h.await(loaded)
 	var errs, skipped []error
 	for i, src := range list {
 		if failed[i] == nil {

@@ -75,6 +75,7 @@ type Manager struct {
 	wake     chan struct{}
 	pressure atomic.Bool // the pool of rows is nearly full
 
+	updating sync.Mutex // held while a process is updated: one image must not overtake another
 	state    sync.Mutex // guards what follows; held for moments only
 	spaces   map[uint32]*space
 	files    map[*symbolize.Object]*file
@@ -193,6 +194,13 @@ func (m *Manager) serve(r bpf.SpaceRequest) error {
 	if m.opts.Wanted != nil && !m.opts.Wanted(r) {
 		return m.opts.Kernel.DeleteSpace(r.PID) // it asks again if it is sampled
 	}
+	return m.begin(r)
+}
+
+// begin gives a process its tables, as far as they are loaded.
+func (m *Manager) begin(r bpf.SpaceRequest) error {
+	m.updating.Lock()
+	defer m.updating.Unlock()
 	m.state.Lock()
 	s := m.spaces[r.PID]
 	if s == nil || s.key != r {
@@ -210,23 +218,33 @@ func (m *Manager) serve(r bpf.SpaceRequest) error {
 func (m *Manager) followChanges() error {
 	var errs []error
 	for _, pid := range m.opts.Processes.TakeChanged() {
-		m.state.Lock()
-		s := m.spaces[pid]
-		m.state.Unlock()
-		if s == nil {
-			continue
-		}
-		if m.opts.Processes.Ended(pid, s.key.StartNanos) {
-			errs = append(errs, m.forget(s))
-			continue
-		}
-		errs = append(errs, m.update(s))
+		errs = append(errs, m.followChange(pid))
 	}
 	return errors.Join(errs...)
 }
 
+func (m *Manager) followChange(pid uint32) error {
+	m.updating.Lock()
+	defer m.updating.Unlock()
+	s := m.spaceOf(pid)
+	switch {
+	case s == nil:
+		return nil
+	case m.opts.Processes.Ended(pid, s.key.StartNanos):
+		return m.forget(s)
+	}
+	return m.update(s)
+}
+
+// spaceOf returns the space of a process, nil if it has none.
+func (m *Manager) spaceOf(pid uint32) *space {
+	m.state.Lock()
+	defer m.state.Unlock()
+	return m.spaces[pid]
+}
+
 // update makes the kernel walk the stacks of a process by what it maps now, as
-// far as that is loaded; the rest follows.
+// far as that is loaded; the rest follows. m.updating is held.
 func (m *Manager) update(s *space) error {
 	image, ok := m.opts.Processes.Image(s.key.PID, s.key.StartNanos)
 	if !ok {

@@ -289,6 +289,34 @@ func TestHugeFilesWaitUntilTheyAreHit(t *testing.T) {
 	assert.Equal(t, fileLoaded, f.files[libc.Object].state)
 }
 
+func TestPreload(t *testing.T) {
+	f := newFixture(t, 1<<18, 1<<10)
+	first, second := child(t, "sleep", "60"), child(t, "tail", "-f", "/dev/null")
+	f.image(t, first)
+	f.image(t, second)
+	stop := make(chan struct{})
+	require.NoError(t, f.Preload(stop, []bpf.SpaceRequest{{PID: first}}))
+	assert.Positive(t, f.kernel.spaces[first].Count)
+	assert.NotContains(t, f.kernel.spaces, second)
+	image := f.spaces[first].current()
+	_, ok := f.kernel.find(first, uint64(image.Mappings[0].Start))
+	assert.True(t, ok)
+
+	// What it was asked for meanwhile may be another program by now.
+	require.NoError(t, f.serve(bpf.SpaceRequest{PID: second, ExecID: 2}))
+	require.NoError(t, f.Preload(stop, []bpf.SpaceRequest{{PID: second, ExecID: 1}}))
+	assert.EqualValues(t, 2, f.kernel.spaces[second].ExecID)
+
+	// There is no room to give away.
+	third := child(t, "sleep", "60")
+	f.pressure.Store(true)
+	require.NoError(t, f.Preload(stop, []bpf.SpaceRequest{{PID: third}}))
+	assert.NotContains(t, f.kernel.spaces, third)
+	f.pressure.Store(false)
+	close(stop)
+	require.NoError(t, f.Preload(stop, []bpf.SpaceRequest{{PID: third}}))
+}
+
 func TestTooManyMappingsAreCounted(t *testing.T) {
 	f := newFixture(t, 1<<18, 8)
 	pid := child(t, "sleep", "60")

@@ -115,26 +115,35 @@ func (m *Manager) compile(stop <-chan struct{}, q *queue, report func(error)) {
 		if c == nil {
 			c = new(unwind.Compiler)
 		}
-		var ready []*file
-		began := time.Now()
-		for f := m.next(q); f != nil; f = m.next(q) {
-			if err := m.load(c, f); err != nil {
-				report(err)
-			}
-			ready = append(ready, f)
-			if time.Since(began) > announceAfter {
-				m.announce(ready, report)
-				ready, began = ready[:0], time.Now()
-			}
-			select {
-			case <-stop:
-				return
-			default:
-			}
+		if !m.compileAll(stop, c, q, report) {
+			return
 		}
-		m.announce(ready, report)
 		idle = time.After(dropAfter)
 	}
+}
+
+// compileAll loads the files that wait in a queue. It returns false if stop was
+// closed meanwhile.
+func (m *Manager) compileAll(stop <-chan struct{}, c *unwind.Compiler, q *queue, report func(error)) bool {
+	var ready []*file
+	began := time.Now()
+	for f := m.next(q); f != nil; f = m.next(q) {
+		if err := m.load(c, f); err != nil {
+			report(err)
+		}
+		ready = append(ready, f)
+		if time.Since(began) > announceAfter {
+			m.announce(ready, report)
+			ready, began = ready[:0], time.Now()
+		}
+		select {
+		case <-stop:
+			return false
+		default:
+		}
+	}
+	m.announce(ready, report)
+	return true
 }
 
 func (m *Manager) next(q *queue) *file {
