@@ -21,13 +21,16 @@ type Tracer struct {
 	probe   *Probe
 	objects *objects
 
-	mu        sync.Mutex
+	mu      sync.Mutex // taken before hooking
+	cutter  *link.Iter // nil for kinds whose events take no time
+	drainer drainer
+	session uint32 // tells calls that began before a Detach
+
+	// hooking is held for moments only, so that Stop need not wait for a drain.
+	hooking   sync.Mutex
 	links     []link.Link
 	events    map[int][]*clock // by CPU
-	cutter    *link.Iter       // nil for kinds whose events take no time
-	drainer   drainer
-	stoppedAt time.Time // zero before
-	session   uint32    // tells calls that began before a Detach
+	stoppedAt time.Time        // zero before
 
 	misses       map[string]uint64 // by program: runs left out up to the last drain
 	childrenLost uint64            // up to the last drain
@@ -92,6 +95,8 @@ func eventEntries(perSecond int, interval time.Duration, cpus int) int {
 func (t *Tracer) Attach() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.hooking.Lock()
+	defer t.hooking.Unlock()
 	if t.closed || !t.stoppedAt.IsZero() || len(t.links)+len(t.events) > 0 {
 		return nil
 	}
@@ -125,6 +130,8 @@ func (t *Tracer) Attach() error {
 func (t *Tracer) SyncCPUs() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.hooking.Lock()
+	defer t.hooking.Unlock()
 	if t.closed || !t.stoppedAt.IsZero() {
 		return nil
 	}
@@ -178,8 +185,8 @@ func (t *Tracer) attachError(to string, err error) error {
 
 // Detach ends their running; what has begun by then is not seen to end.
 func (t *Tracer) Detach() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.hooking.Lock()
+	defer t.hooking.Unlock()
 	t.detach()
 }
 
@@ -204,7 +211,7 @@ func (t *Tracer) Drain() ([]Sample, Stats, error) {
 	}
 	drained, err := t.drainer.drain()
 	stats := drained.stats
-	if s := t.stoppedAt; !s.IsZero() && s.Before(stats.To) && s.After(stats.From) {
+	if s := t.stopped(); !s.IsZero() && s.Before(stats.To) && s.After(stats.From) {
 		stats.To = s
 	}
 	t.countMisses(&stats)
@@ -282,14 +289,21 @@ func (t *Tracer) SetTarget(target Target, keep bool) error { return t.objects.se
 // false if nobody has.
 func (t *Tracer) IsTarget(target Target) (keep, known bool) { return t.objects.isTarget(target) }
 
-// Stop ends counting; what was counted can still be drained.
+// Stop ends counting, also while Drain runs; what was counted can still be drained.
 func (t *Tracer) Stop() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.detach()
+	t.hooking.Lock()
+	defer t.hooking.Unlock()
 	if t.stoppedAt.IsZero() {
 		t.stoppedAt = time.Now()
 	}
+	t.detach()
+}
+
+// stopped returns when counting ended, zero if it has not.
+func (t *Tracer) stopped() time.Time {
+	t.hooking.Lock()
+	defer t.hooking.Unlock()
+	return t.stoppedAt
 }
 
 // Close ends counting and releases every program and map. It may be called

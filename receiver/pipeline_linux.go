@@ -122,8 +122,25 @@ func (h *hostSource) startSources(loaded <-chan struct{}) error {
 		}
 		errs = append(errs, err)
 	}
+	if err := h.beginTogether(); err != nil {
+		errs = append(errs, err)
+	}
 	if len(h.sources) == 0 && len(errs) == 0 {
 		return fmt.Errorf("this kernel can do none of the kinds of profiles that are on: %w", errors.Join(skipped...))
+	}
+	return errors.Join(errs...)
+}
+
+// beginTogether drops what some kinds have counted while others were loaded, which
+// takes seconds on a busy host: all cover the same time.
+func (h *hostSource) beginTogether() error {
+	if len(h.sources) < 2 {
+		return nil
+	}
+	var errs []error
+	for _, src := range h.sources {
+		_, _, err := src.Drain()
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
@@ -327,9 +344,12 @@ func (h *hostSource) thread(s *bpf.Sample, labels *source.Labels) window.Thread 
 // Stop ends sampling; events go on until Close, because the last samples need
 // them.
 func (h *hostSource) Stop() error {
+	// All at the same time: the kernel lets each wait for a while.
+	var stopping sync.WaitGroup
 	for _, src := range h.sources {
-		src.Stop()
+		stopping.Go(src.Stop)
 	}
+	stopping.Wait()
 	return nil
 }
 

@@ -90,7 +90,8 @@ func (g *Graph) Depths() []int32 {
 }
 
 // UnknownShare is the part of all code frames, each counted once for every
-// sample it stands in, that has no name: 0 to 1, and 0 in an empty graph.
+// sample it stands in, that has no name: 0 to 1, and 0 in an empty graph. Where a
+// stack was cut is a frame, but not one without a name.
 func (g *Graph) UnknownShare(weight int) float64 {
 	var all, unknown float64
 	for i, total := range g.Totals(weight) {
@@ -98,7 +99,8 @@ func (g *Graph) UnknownShare(weight int) float64 {
 			continue
 		}
 		all += float64(total)
-		if f := &g.Frames[g.Nodes[i].Frame]; f.Kind == Unknown || f.Kind == Kernel && f.Name == NameUnknown {
+		f := &g.Frames[g.Nodes[i].Frame]
+		if f.Kind == Unknown && f.Name != NameTruncated || f.Kind == Kernel && f.Name == NameUnknown {
 			unknown += float64(total)
 		}
 	}

@@ -79,6 +79,12 @@ func TestHostInAllFormats(t *testing.T) {
 	said := regexp.MustCompile(`in ([0-9.]+ s) from .*; ([0-9.]+) of 99 Hz achieved`).FindStringSubmatch(p.stderr.String())
 	require.NotNil(t, said, "%s", p.stderr.String())
 	assert.Contains(t, p.file("out.svg"), "· "+said[1]+" · 99 Hz asked, "+said[2]+" Hz achieved ·", "the summary and the file agree")
+	unknown := regexp.MustCompile(`, <?([0-9.]+)% of frames unknown`).FindStringSubmatch(p.stderr.String())
+	shown := regexp.MustCompile(`([0-9.]+)% of frames unknown`).FindStringSubmatch(p.file("out.svg"))
+	require.True(t, unknown != nil && shown != nil, "%s", p.stderr.String())
+	a, _ := strconv.ParseFloat(unknown[1], 64)
+	b, _ := strconv.ParseFloat(shown[1], 64)
+	assert.InDelta(t, a, b, 0.11, "the same frames are counted")
 	// Warnings are about what else runs here, progress about what takes long.
 	others := len(regexp.MustCompile(`(?m)^(flametel: warning: |naming |writing |[0-9]+ s of )`).FindAllString(p.stderr.String(), -1))
 	assert.LessOrEqual(t, strings.Count(p.stderr.String(), "\n")-others, 1+8, "%s", p.stderr.String())

@@ -36,7 +36,13 @@ type Report struct {
 	Others []Kind `json:"others,omitempty"`
 	// Accounting is what the profiler says; nil if it says nothing.
 	Accounting *Accounting `json:"accounting,omitempty"`
-	Top        []Function  `json:"top"`
+	// TopOf is the sample type that the main picture is of, which all that follows
+	// is counted in.
+	TopOf string     `json:"top_of"`
+	Top   []Function `json:"top"`
+	// Frames and UnknownFrames count inlined calls too, as the picture does.
+	Frames        int64 `json:"frames"`
+	UnknownFrames int64 `json:"unknown_frames"`
 	// Unknown are the files with the most frames that have no name.
 	Unknown []Module `json:"unknown"`
 }
@@ -160,10 +166,13 @@ func (r *recording) report(code int) *Report {
 	for _, p := range r.phases {
 		rep.Phases = append(rep.Phases, Seconds{p.what, p.took.Round(time.Microsecond).Seconds()})
 	}
-	for _, s := range k.Top(jsonFunctions) {
-		rep.Top = append(rep.Top, Function{s.Name, s.Kind, s.Self, 100 * float64(s.Self) / float64(k.Total)})
+	first := r.first()
+	shown := first.shown(r.pipeline.tally)
+	rep.TopOf, rep.Frames, rep.UnknownFrames = first.types[0], shown.Frames, shown.UnknownFrames
+	for _, s := range shown.Top(jsonFunctions) {
+		rep.Top = append(rep.Top, Function{s.Name, s.Kind, s.Self, 100 * float64(s.Self) / float64(shown.Total)})
 	}
-	for _, m := range k.Unknown(jsonFunctions) {
+	for _, m := range shown.Unknown(jsonFunctions) {
 		rep.Unknown = append(rep.Unknown, Module{m.Name, m.Frames})
 	}
 	if a := k.Accounting; a != nil {

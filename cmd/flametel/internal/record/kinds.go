@@ -77,6 +77,20 @@ func (k *kind) tally(t *tally.Tally) *tally.Kind {
 	return counted
 }
 
+// shown is what was added up of the sample type that the main picture is of.
+func (k *kind) shown(t *tally.Tally) *tally.Kind { return t.Kind(k.types[0]) }
+
+// by says by what functions are sorted in the picture and in the summary.
+func (k *kind) by() string {
+	switch {
+	case k.name == DefaultType:
+		return "by self time"
+	case k.types[0] != k.counted:
+		return "by time"
+	}
+	return "of " + k.many
+}
+
 // expand gives each sample type a file of its own beside the one asked for, in
 // formats that hold one type: NAME-TYPE.svg.
 func (o *Options) expand(out output) []output {

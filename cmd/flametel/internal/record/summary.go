@@ -36,14 +36,16 @@ func (r *recording) summarize(interrupted os.Signal) {
 
 func (r *recording) summary(interrupted os.Signal) []string {
 	k := r.counted()
+	first := r.first()
+	shown := first.shown(r.pipeline.tally)
 	var lines []string
 	if k.Total == 0 {
 		lines = append(lines, "no samples: "+r.reason(k.Accounting))
 	} else {
-		lines = append(lines, r.totals(k))
+		lines = append(lines, r.totals(k, shown))
 	}
 	functions := topFunctions
-	if text := unknownModules(k); text != "" {
+	if text := unknownModules(shown); text != "" {
 		lines = append(lines, text)
 		functions-- // to stay within the lines of a summary
 	}
@@ -51,22 +53,14 @@ func (r *recording) summary(interrupted os.Signal) []string {
 		lines = append(lines, losses(a))
 	}
 	lines = append(lines, r.others()...)
-	top := k.Top(functions)
+	top := shown.Top(functions)
 	if len(top) > 0 {
-		lines[len(lines)-1] += "; top " + r.by() + ":"
+		lines[len(lines)-1] += "; top " + first.by() + ":"
 	}
 	for _, s := range top {
-		lines = append(lines, fmt.Sprintf("%7s  %-7s  %s", percent(s.Self, k.Total), s.Kind, terminal.Clip(s.Name, maxFunction)))
+		lines = append(lines, fmt.Sprintf("%7s  %-7s  %s", percent(s.Self, shown.Total), s.Kind, terminal.Clip(s.Name, maxFunction)))
 	}
 	return append(lines, r.wrote(interrupted))
-}
-
-// by says by what functions are sorted.
-func (r *recording) by() string {
-	if r.Types[0] == DefaultType {
-		return "by self time"
-	}
-	return "of " + r.first().many
 }
 
 // covered is how long samples were taken, as the outputs show it.
@@ -77,19 +71,20 @@ func (r *recording) covered(k *tally.Kind) time.Duration {
 	return r.elapsed
 }
 
-// totals is the line about what is in the files.
-func (r *recording) totals(k *tally.Kind) string {
+// totals is the line about what is in the files: how often it happened, and what
+// the main picture is made of.
+func (r *recording) totals(k, shown *tally.Kind) string {
 	text := fmt.Sprintf("%s in %s", figures.Counted(k.Total, r.first().one, r.first().many), seconds(r.covered(k)))
 	if n := k.Processes(); n > 0 {
 		text += " from " + figures.Counted(int64(n), "process", "processes")
 	}
 	text += ", " + figures.Counted(int64(k.Stacks()), "stack", "stacks")
+	if shown.Frames > 0 {
+		text += ", " + percent(shown.UnknownFrames, shown.Frames) + " of frames unknown"
+	}
 	a := k.Accounting
 	if a == nil {
 		return text
-	}
-	if a.Frames > 0 {
-		text += ", " + percent(a.UnknownFrames, a.Frames) + " of frames unknown"
 	}
 	if a.UserStacks > 0 {
 		text += ", " + percent(a.CompleteStacks, a.UserStacks) + " of user stacks complete"
@@ -103,13 +98,12 @@ func (r *recording) totals(k *tally.Kind) string {
 // unknownModules is the line that says which files most frames without a name
 // are of, if there are more than one in a hundred.
 func unknownModules(k *tally.Kind) string {
-	a := k.Accounting
-	if a == nil || a.Frames == 0 || a.UnknownFrames*100 <= a.Frames {
+	if k.UnknownFrames*100 <= k.Frames {
 		return ""
 	}
 	var list []string
 	for _, m := range k.Unknown(maxModules) {
-		list = append(list, terminal.Clip(m.Name, maxModule)+" "+percent(m.Frames, a.Frames))
+		list = append(list, terminal.Clip(m.Name, maxModule)+" "+percent(m.Frames, k.Frames))
 	}
 	if len(list) == 0 {
 		return ""

@@ -109,10 +109,11 @@ func (d *dictionary) leaf(stack int32) Function {
 	return d.function(d.LocationTable().At(int(i)))
 }
 
-// unknown calls yield with the module of each frame of a stack that has no name.
-func (d *dictionary) unknown(stack int32, yield func(module string)) {
+// frames returns how many frames a stack has, inlined calls too, and calls unknown
+// with the module of each that has no name.
+func (d *dictionary) frames(stack int32, unknown func(module string)) (n int64) {
 	if table := d.StackTable(); stack <= 0 || int(stack) >= table.Len() {
-		return
+		return 0
 	}
 	table := d.LocationTable()
 	for _, i := range d.StackTable().At(int(stack)).LocationIndices().All() {
@@ -120,15 +121,17 @@ func (d *dictionary) unknown(stack int32, yield func(module string)) {
 			continue
 		}
 		loc := table.At(int(i))
+		n += int64(max(1, loc.Lines().Len()))
 		switch name := d.functionName(loc); {
 		case name == callgraph.NameUnknown:
-			yield(name)
+			unknown(name)
 		case name == "" && d.kind(loc) == callgraph.Kernel:
-			yield("[kernel]")
+			unknown("[kernel]")
 		case name == "":
-			yield(d.module(loc))
+			unknown(d.module(loc))
 		}
 	}
+	return n
 }
 
 // function returns the innermost function of a location.

@@ -47,6 +47,9 @@ type Tally struct {
 type Kind struct {
 	// Total is the sum over all samples.
 	Total int64
+	// Frames and UnknownFrames count each frame, inlined calls too, as often as
+	// its samples say, as the outputs do; the second are those without a name.
+	Frames, UnknownFrames int64
 	// Accounting is what the profiler says about its losses; nil if it says
 	// nothing.
 	Accounting *Accounting
@@ -113,11 +116,13 @@ func (k *Kind) Unknown(n int) []Module {
 	return list[:min(n, len(list))]
 }
 
-// unknownCounter returns where unnamed frames of a module are counted, nil if
-// there are too many modules.
+// unknownCounter returns where unnamed frames of a module are counted.
 func (k *Kind) unknownCounter(module string) *int64 {
 	n := k.unknown[module]
-	if n == nil && len(k.unknown) < maxFunctions {
+	if n == nil && len(k.unknown) >= maxFunctions {
+		return new(int64)
+	}
+	if n == nil {
 		n = new(int64)
 		k.unknown[module] = n
 	}
@@ -163,6 +168,7 @@ func (t *Tally) Add(p pprofile.Profiles) {
 func (k *Kind) add(d *dictionary, prof pprofile.Profile, pid pcommon.Value) {
 	counters := map[int32]*int64{}  // by stack, so that a name is made once
 	unknown := map[int32][]*int64{} // the same
+	frames := map[int32]int64{}     // the same
 	for _, s := range prof.Samples().All() {
 		var value int64
 		for _, v := range s.Values().All() {
@@ -174,16 +180,16 @@ func (k *Kind) add(d *dictionary, prof pprofile.Profile, pid pcommon.Value) {
 			if len(k.stacks) < maxStacks {
 				k.stacks[d.identity(stack, pid)] = struct{}{}
 			}
-			d.unknown(stack, func(module string) {
-				if n := k.unknownCounter(module); n != nil {
-					unknown[stack] = append(unknown[stack], n)
-				}
+			frames[stack] = d.frames(stack, func(module string) {
+				unknown[stack] = append(unknown[stack], k.unknownCounter(module))
 			})
 		}
 		*counters[stack] += value
 		for _, n := range unknown[stack] {
 			*n += value
 		}
+		k.Frames += frames[stack] * value
+		k.UnknownFrames += int64(len(unknown[stack])) * value
 		k.Total += value
 	}
 }

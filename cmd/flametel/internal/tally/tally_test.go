@@ -46,6 +46,7 @@ func TestSelfTimeOfLeavesByKind(t *testing.T) {
 		{Function{"[unknown]", "unknown"}, 3},
 	}, k.Top(99))
 	assert.Len(t, k.Top(2), 2)
+	assert.Equal(t, []int64{10*2 + 5*3 + (7+6+4)*2 + 3 + 9 + 2 + 8*2, 4 + 3 + 2}, []int64{k.Frames, k.UnknownFrames})
 	assert.Nil(t, k.Accounting)
 	assert.Zero(t, tally.Kind("off_cpu").Total)
 }
