@@ -55,6 +55,7 @@ func viewCases() map[string]func(*testing.T, *browser) {
 		"labels as without it":   testLabels,
 		"wheel zooms and pans":   testWheel,
 		"drag pans":              testDrag,
+		"scrolls as asked":       testScroll,
 		"resize":                 testResize,
 		"a narrow tower":         testTower,
 		"few or merged":          testMerged,
@@ -270,6 +271,27 @@ func testDrag(t *testing.T, b *browser) {
 	tb.waitFor(`Array.from(document.querySelectorAll('[data-ft=frames] text')).some(t => t.textContent === 'postgres')`)
 	tb.run(chromedp.MouseEvent("mouseReleased", x-180, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
 	assert.Contains(t, tb.labels(), "postgres", "a drag is no click")
+}
+
+// testScroll goes down a tall picture and up again step by step: what follows the
+// window must not hold on to it.
+func testScroll(t *testing.T, b *browser) {
+	tb := b.tab(t)
+	tb.open(fileOf(t, strings.Repeat("deeper;", 400)+"leaf 1000\n", svg.Options{}))
+	tb.run(js(`window.seen = []; addEventListener('scroll', () => window.seen.push(scrollY))`))
+	y := 0.0
+	for _, by := range []float64{1500, 1500, -20, -20, -20, -300, -20, 20} {
+		_, err := chromedp.Call(tb.ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{
+			Type: "mouseWheel", X: 600, Y: 500, DeltaX: 1e-300, DeltaY: by, // zero is left out
+		})
+		require.NoError(t, err)
+		from, to := min(y, y+by), max(y, y+by)
+		y += by
+		tb.waitFor(`Math.abs(scrollY - %f) < 0.5 || window.seen.some(y => y < %f || y > %f)`, y, from-0.5, to+0.5)
+		for _, at := range eval[[]float64](tb, `window.seen.splice(0)`) {
+			require.True(t, from-0.5 <= at && at <= to+0.5, "on its way from %v by %v it is at %v", y-by, by, at)
+		}
+	}
 }
 
 func testResize(t *testing.T, b *browser) {

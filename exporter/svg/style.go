@@ -31,10 +31,11 @@ R [data-ft=ui] *{--page:#1d232a;--ink:#e6edf3;--line:#46515d;--soft:#2a323b;--li
 
 // lightRules are for what the script adds, which is HTML, and for printers and
 // for readers who choose their own colours. Nothing that is drawn without the
-// script depends on them.
+// script depends on them. What the script moves when the window scrolls is no
+// anchor of scrolling: browsers would hold on to it and scroll further.
 const lightRules = `R:not(:root){overflow:visible}
 R [data-ft=ui] *{--page:#fff;--ink:#1b1f24;--line:#8a94a0;--soft:#eef1f4;--link:#0b57a4;box-sizing:border-box}
-R [data-ft=ui]{overflow:visible}
+R [data-ft=ui]{overflow:visible;overflow-anchor:none}
 R .ft{font:13px system-ui,sans-serif;color:var(--ink)}
 R .ft button,R .ft input{font:inherit;height:26px;color:var(--ink);background:var(--page);border:1px solid var(--line);border-radius:5px;padding:0 8px;vertical-align:top}
 R .ft button{cursor:pointer}
