@@ -20,6 +20,8 @@ func modeCases() map[string]func(*testing.T, *browser) {
 		"bottom-up":                    testReverse,
 		"bottom-up of recursion":       testReverseRecursion,
 		"sandwich":                     testSandwich,
+		"sandwich with many callers":   testDeepSandwich,
+		"menu without a frame":         testNothingFocused,
 		"exclude and take back":        testExclude,
 		"collapse recursion":           testRecursion,
 		"merge threads and processes":  testGroup,
@@ -82,7 +84,8 @@ func testSandwich(t *testing.T, b *browser) {
 	tb.open(fileOf(t, "app;main;a;lock;wait 300\napp;main;b;lock;spin 100\napp;main;b 600\n", svg.Options{Layout: svg.Icicle}))
 	tb.hover("lock")
 	tb.key("s")
-	tb.waitFor(`document.querySelector('[data-ft=hint]').textContent.includes('sandwich')`)
+	tb.waitFor(`document.querySelector('[data-ft=hint]').textContent === 'lock40.00%% of all, self 0.00%%: callers above, callees below (Esc goes back)'`)
+	assert.Equal(t, "lock", eval[string](tb, `document.querySelector('[data-subject]').nextElementSibling.textContent`), "it is marked")
 	assert.ElementsMatch(t, []string{"lock", "wait", "spin", "a", "b", "main", "main", "app", "app"}, tb.labels())
 	lock := tb.boxOf("lock")
 	assert.Less(t, tb.boxOf("a")[1], lock[1], "callers above")
@@ -94,8 +97,54 @@ func testSandwich(t *testing.T, b *browser) {
 	tb.click("a")
 	assert.NotContains(t, tb.labels(), "b")
 	assert.Contains(t, tb.labels(), "spin", "the other half stays")
+	assert.Equal(t, "lock›a300 samples (30.00% of all) · Esc resets the zoom · lock 40.00% of all, self 0.00%: callees above, callers below", tb.text("hint"))
+	tb.key("\x1b")
+	assert.Contains(t, tb.labels(), "b", "first the zoom")
+	assert.Contains(t, tb.text("hint"), "(Esc goes back)")
 	tb.key("\x1b")
 	assert.Contains(t, tb.labels(), "all")
+}
+
+// testDeepSandwich asks for a function whose callers fill several windows.
+func testDeepSandwich(t *testing.T, b *browser) {
+	for _, layout := range []svg.Layout{svg.Flame, svg.Icicle} {
+		tb := b.tab(t)
+		tb.open(fileOf(t, "app;x;"+strings.Repeat("deeper;", 300)+"fault;handle 10\napp;y 87\napp;fault 3\n", svg.Options{Layout: layout}))
+		tb.click("app")
+		tb.click("x")
+		zoom := tb.text("hint")
+		tb.key("t")
+		tb.clickControl("fault")
+		seen := `(() => {
+			const { top, bottom } = document.querySelector('[data-subject]').getBoundingClientRect();
+			return top > 0 && bottom < innerHeight;
+		})()`
+		tb.waitFor("%s", seen)
+		assert.Contains(t, tb.text("hint"), "13.00% of all, self 3.00%")
+		tb.click("handle")
+		assert.Contains(t, tb.text("hint"), "Esc resets the zoom")
+		tb.waitFor("%s", seen)
+		tb.key("v")
+		tb.waitFor("%s", seen)
+		tb.key("\x1b")
+		tb.key("\x1b")
+		assert.Equal(t, zoom, tb.text("hint"), "back to what was zoomed to")
+	}
+}
+
+// testNothingFocused asks for what is about a frame before there is one.
+func testNothingFocused(t *testing.T, b *browser) {
+	tb := b.tab(t)
+	tb.open(fileOf(t, smallGraph, svg.Options{}))
+	for _, key := range svg.Keys() {
+		if !key.OnFrame {
+			continue
+		}
+		tb.run(js(`document.querySelector('[data-ft=problem]').textContent = ''`))
+		tb.clickControl("Menu")
+		tb.clickControl(key.Text)
+		assert.Contains(t, tb.text("problem"), "Point at a frame", key.Text)
+	}
 }
 
 func testExclude(t *testing.T, b *browser) {

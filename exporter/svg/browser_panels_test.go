@@ -86,7 +86,7 @@ func testTable(t *testing.T, b *browser) {
 	tb.clickControl("Total")
 	assert.Contains(t, tb.rows()[0][2], "100.00%")
 	tb.clickControl("leaf")
-	assert.Contains(t, tb.text("hint"), "sandwich", "callers and callees of a row")
+	assert.Contains(t, tb.text("hint"), "50.00% of all, self 50.00%", "callers and callees of a row")
 }
 
 func sorted(rows [][]string) [][]string {

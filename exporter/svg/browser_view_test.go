@@ -12,6 +12,7 @@ import (
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -47,6 +48,7 @@ func viewCases() map[string]func(*testing.T, *browser) {
 		"zoom and reset":         testZoom,
 		"bars of narrow frames":  testBars,
 		"tooltip":                testTooltip,
+		"tooltip goes":           testTooltipGoes,
 		"deep stack":             testDeep,
 		"elements are bounded":   testElements,
 		"icicle":                 testIcicle,
@@ -142,6 +144,26 @@ func testTooltip(t *testing.T, b *browser) {
 	assert.Contains(t, tb.tip(), "60.00% of the zoomed frame\n100.00% of its caller\nEverywhere: 8 samples (80.00%), self 8 samples (80.00%), at 2 places")
 	tb.hover("f")
 	assert.Contains(t, tb.tip(), "Everywhere: 5 samples (50.00%), self 2 samples (20.00%), at 2 places", "recursion counts once")
+}
+
+// testTooltipGoes looks for what is left of the tooltip after a key.
+func testTooltipGoes(t *testing.T, b *browser) {
+	tb := b.tab(t)
+	tb.open(fileOf(t, smallGraph, svg.Options{}))
+	for _, key := range []string{"k", "t", "/", kb.Escape, "v"} {
+		tb.hover("parse")
+		tb.waitFor(`document.querySelector('[data-ft=tip]') !== null`)
+		tb.key(key)
+		assert.Empty(t, tb.tip(), "after %q", key)
+		tb.key(kb.Escape)
+		tb.run(js(`document.activeElement?.blur()`), chromedp.MouseEvent("mouseMoved", 5, 5))
+	}
+	tb.key(kb.ArrowUp)
+	assert.Contains(t, tb.tip(), "all", "of the frame with the focus it stays")
+	tb.key("k")
+	assert.Contains(t, tb.tip(), "all")
+	tb.key("t")
+	assert.Empty(t, tb.tip(), "until the focus goes")
 }
 
 func testDeep(t *testing.T, b *browser) {

@@ -22,7 +22,7 @@ func Keys() []Key {
 		{"n", "next", "next match, the heaviest first", false},
 		{"N", "previous", "previous match", false},
 		{"i", "info", "about this recording; while searching: match case or not", false},
-		{"Escape", "escape", "close what is open, then the search, then the zoom", false},
+		{"Escape", "escape", "close what is open, then the search, then the zoom, then the sandwich", false},
 		{"0", "reset", "reset the zoom", false},
 		{"Backspace", "back", "back to the previous zoom, as the browser's back button", false},
 		{"ArrowUp ArrowDown ArrowLeft ArrowRight", "move", "move the focus from frame to frame", false},

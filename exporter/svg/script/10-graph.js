@@ -33,7 +33,7 @@
     return list;
   };
 
-  const ui = JSON.parse(block()), geo = ui.geometry, compared = ui.compared;
+  const ui = JSON.parse(block()), geo = ui.geometry, compared = ui.compared, words = ui.texts;
   const texts = block().split('\n'), size = uint();
   const [names, kinds, mods, files, lines] = [1, 2, 3, 4, 5, 6].map(() => column(size, Uint32Array));
   const frames = Array.from(names, (name, i) => ({

@@ -99,5 +99,5 @@
 
   const signed = v => (v < 0 ? '' : '+') + (100 * v).toFixed(2);
   const changeText = c => percent(c.b, 1) + ' → ' + percent(c.a, 1) + ' (' + signed(c.delta) + ' points)' +
-    (c.gone ? ', gone' : c.isNew ? ', new' : '') + (c.real ? '' : ', within noise');
+    (c.gone ? ', gone' : c.isNew ? ', new' : '') + (c.real ? '' : words.noise);
 

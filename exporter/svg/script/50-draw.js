@@ -131,18 +131,21 @@
     return out;
   }
 
+  const isFlame = () => (state.v ? 'icicle' : 'flame') === ui.layout;
+
   function draw() {
     const plans = panes.map(pane => {
       let p = plan(pane, geo.minWidth);
       while (p.boxes.length > geo.maxElements / panes.length) p = plan(pane, p.least * 2);
       return p;
     });
-    const flame = (state.v ? ui.layout === 'icicle' : ui.layout === 'flame');
-    const two = plans.length > 1, upper = two && flame ? 0 : 1;
+    hideTip();
+    const two = plans.length > 1, flame = isFlame(), upper = two && flame ? 0 : 1;
     resize(two ? plans[0].rows + plans[1].rows - 1 : max(rows, plans[0].rows), flame && !two);
     // The row of the root, and whether the others stand above it.
     const base = two ? plans[upper].rows - 1 : flame ? rows - 1 : 0;
     const content = document.createDocumentFragment(), paths = {}, hadFocus = layer.contains(document.activeElement);
+    const [was] = boxes;
     boxes = [];
     plans.forEach((p, i) => {
       const up = two ? i === upper : flame;
@@ -151,19 +154,21 @@
         box.y = geo.top + (base + (up ? -box.row : box.row)) * geo.rowStep;
         drawBox(content, box, paths);
         boxes.push(box);
+        if (two && box.t === p.pane.tree) set(box.rect, { 'data-subject': '' });
       }
     });
     for (const { name, dash, width, stroke } of ui.marks) {
-      if (paths[name]) content.append(shape('path', { d: paths[name], fill: 'none', stroke, 'stroke-width': width, 'stroke-dasharray': dash || 'none', 'pointer-events': 'none' }));
+      if (paths[name]) content.append(shape('path', { d: paths[name], stroke, 'stroke-width': width, 'stroke-dasharray': dash }));
     }
     layer.replaceChildren(content);
+    // The function in a sandwich stays where it is on the screen.
+    if (standalone && two && was && was.t === boxes[0].t) scrollBy(0, boxes[0].y - was.y);
     showFocus(hadFocus);
     describe(plans);
   }
 
   // blank is copied for each frame: setting attributes is most of the work.
   const blank = shape('rect', { height: geo.rowSize, rx: 2, ...compared && { stroke: '#8A94A0', 'stroke-width': 0.5 } });
-  set(layer, { cursor: 'pointer' });
 
   function drawBox(content, box, paths) {
     const { t, x, y, w } = box, name = box.kids ? grouped(box.small = box.kids.reduce((n, k) => n + framesIn(k), 0)) + ' small' : nameOf(t);
@@ -174,7 +179,7 @@
     paint(box);
     content.append(box.rect);
     const label = fit(name, w);
-    if (label) content.append(shape('text', { x: (x + geo.labelPad).toFixed(2), y: y + 12, 'pointer-events': 'none' }, label));
+    if (label) content.append(shape('text', { x: (x + geo.labelPad).toFixed(2), y: y + 12 }, label));
     if (w >= 6) for (const mark of marks) paths[mark] = (paths[mark] || '') + markPath(mark, +x.toFixed(1), y, +shown.toFixed(1));
   }
 
@@ -201,35 +206,40 @@
   // describe writes the path to the zoomed frame, what is set, and what is not
   // drawn.
   function describe(plans) {
-    const pane = panes.find(zoomed) || panes[0], { view } = pane, path = pathTo(view.t), isZoomed = zoomed(pane);
+    const pane = panes.find(zoomed) || panes[0], { view } = pane, path = pathTo(view.t), isZoomed = zoomed(pane), f = panes[0].tree.f;
     const notes = [
-      state.m && ui.texts[state.m === 'r' ? 'reverse' : 'sandwich'],
-      state.x && 'without ' + plural(state.x.split('.').length, 'function') + ' (' + percent(last(whole) - all, last(whole)) + '), X takes back',
-      state.R && ui.texts.recursion, state.g && ui.texts['group' + state.g],
-      compared && state.w && 'swapped: ' + inOrder(compared.labels).join(' → '), compared && state.e && ui.texts.elided,
+      isZoomed && amount(value(view.t)) + ' (' + percent(value(view.t), all) + words.resets,
+      state.m === 'r' ? words.reverse : state.m && (isZoomed ? fit(frames[f].name, 36 * geo.charWidth) + ' ' : '') +
+        sharesOf(f) + words[isFlame() ? 'calleesUp' : 'callersUp'] + (isZoomed || state.s ? '' : words.escape),
+      state.x && 'without ' + plural(state.x.split('.').length, 'function') + ' (' + percent(last(whole) - all, last(whole)) + words.back,
+      state.R && words.recursion, state.g && words['group' + state.g],
+      compared && state.w && 'swapped: ' + inOrder(compared.labels).join(' → '), compared && state.e && words.elided,
     ].filter(Boolean).join(' · ');
     hint.replaceChildren(crumb(pane, pane.tree));
     if (path.length > 4) hint.append(shape('tspan', { dx: 6 }, '› … ' + grouped(path.length - 4) + ' more'));
     for (const t of path.slice(-4)) hint.append(shape('tspan', { dx: 6 }, '›'), crumb(pane, t, 6));
-    hint.append(shape('tspan', { dx: 14 }, (isZoomed
-      ? amount(value(view.t)) + ' (' + percent(value(view.t), all) + ' of all) · Esc resets'
-      : notes ? '' : ui.texts.hint) + (notes && ' ' + notes)));
+    hint.append(shape('tspan', { dx: 14 }, notes || words.hint));
     resetButton.hidden = !isZoomed;
     foot.textContent = plans.map(p => [
-      p.hidden && `${grouped(p.hidden)} frames narrower than ${p.least} px (${percent(p.weight, all)} of ${amount(all)}) ` + ui.texts.narrow,
-      p.first && grouped(p.first) + ui.texts.callers,
-      p.deeper && grouped(p.deeper) + ui.texts.deeper,
+      p.hidden && grouped(p.hidden) + words.narrower + `${p.least} px (${percent(p.weight, all)} of ${amount(all)}) ` + words.narrow,
+      p.first && grouped(p.first) + words.callers,
+      p.deeper && grouped(p.deeper) + words.deeper,
     ].filter(Boolean).join(' ')).join(' ');
   }
 
+  // sharesOf returns what a function takes, by itself and with all that it calls.
+  function sharesOf(f) {
+    const { total, self } = figures(functions), g = functions.of[f];
+    return percent(last(total)[g], all) + ' of all, self ' + percent(last(self)[g], all);
+  }
+
   function crumb(pane, t, dx) {
-    return shape('tspan', { dx: dx || 0, fill: '#0b57a4', cursor: 'pointer', click: () => zoomTo(pane, viewOf(t)) }, fit(nameOf(t), 36 * geo.charWidth));
+    return shape('tspan', { dx: dx || 0, 'data-ft': 'crumb', click: () => zoomTo(pane, viewOf(t)) }, fit(nameOf(t), 36 * geo.charWidth));
   }
 
   // zoomTo shows a part of a pane; only the first pane's is kept in the address.
   function zoomTo(pane, view, replace) {
     if (!(view.to > view.from)) return;
-    hideTip();
     pane.view = view;
     if (pane === panes[0]) {
       state.z = pathTo(view.t).map(t => id(nameOf(t))).join('.');
@@ -255,18 +265,25 @@
     if (b > a && a >= 0 && b <= 1) pane.view = { t, from: t.at + a * t.w, to: t.at + b * t.w };
   }
 
-  // choose changes the state and draws anew.
+  // reveal scrolls to the function in the sandwich: its callers may be many.
+  const reveal = () => panes[1] && boxes[0].rect.scrollIntoView({ block: 'center' });
+
+  // choose changes the state and draws anew. outer is the zoom to go back to.
+  let outer = ['', ''];
   function choose(changes) {
     const moved = ['m', 'x', 'R', 'g', 'e', 'w'].some(k => k in changes);
-    if ('m' in changes) state.z = state.r = '';
+    if ('m' in changes) {
+      if (!state.m) outer = [state.z, state.r];
+      [state.z, state.r] = changes.m ? ['', ''] : outer;
+    }
     Object.assign(state, changes);
     if (moved) {
       replant();
       restore();
     } else if ('v' in changes) rows = 0;
-    hideTip();
     save('m' in changes || 'x' in changes);
     refresh();
+    if (moved || 'v' in changes) reveal();
   }
 
   function refresh() {

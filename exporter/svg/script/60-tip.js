@@ -1,10 +1,10 @@
   // ---- What is known about a frame ---------------------------------------
 
-  const tip = shape('g', { 'data-ft': 'tip', 'pointer-events': 'none', 'font-family': layer.getAttribute('font-family') });
+  const tip = shape('g', { 'data-ft': 'tip' });
 
   function linesOf({ t, kids, small, pane }) {
     const v = kids ? kids.reduce((s, k) => s + value(k), 0) : value(t), share = (v, of) => amount(v) + ' (' + percent(v, of) + ')';
-    if (kids) return [plural(small, 'frame') + ' too narrow to draw', share(v, all)];
+    if (kids) return [plural(small, 'frame') + words.tooNarrow, share(v, all)];
     const f = frames[t.f], out = [nameOf(t)];
     const line = text => text && out.push(text);
     if (f) {
@@ -13,8 +13,8 @@
     }
     const self = v - grow(t).reduce((s, k) => s + value(k), 0);
     line(share(v, all) + ' of all' + (t.down && t.up ? ', self ' + share(max(0, self), all) : ''));
-    if (ui.seconds) line('≈ ' + (v * ui.seconds).toPrecision(3) + ' s of CPU time');
-    if (zoomed(pane) && t.depth >= pane.view.t.depth) line(percent(v, value(pane.view.t)) + ' of the zoomed frame');
+    if (ui.seconds) line('≈ ' + (v * ui.seconds).toPrecision(3) + words.cpu);
+    if (zoomed(pane) && t.depth >= pane.view.t.depth) line(percent(v, value(pane.view.t)) + words.ofZoom);
     if (t.up) line(percent(v, value(t.up)) + ' of its ' + (t.down ? 'caller' : 'callee'));
     if (compared) line(inOrder(compared.labels).join(' → ') + ': ' + changeText(change(value(t, 0), v)));
     if (f && f.kind < 4) {
@@ -29,7 +29,7 @@
     const out = [];
     let chars = Array.from(line);
     for (; chars.length > columns && out.length < 11; chars = chars.slice(columns)) out.push(chars.slice(0, columns).join(''));
-    out.push(chars.length > columns ? '… ' + grouped(chars.length) + ' more characters' : chars.join(''));
+    out.push(chars.length > columns ? '… ' + grouped(chars.length) + words.longer : chars.join(''));
     return out;
   }
 
@@ -39,8 +39,8 @@
     const limit = root.viewBox.baseVal.height, bottom = standalone ? min(limit, scrollY + innerHeight) : limit;
     x = max(4, min(x + 14, width_ - w - 4));
     y = y + 18 + h > bottom ? max(4, y - h - 10) : y + 18;
-    tip.replaceChildren(shape('rect', { x, y, width: w, height: h, rx: 5, fill: '#20262d', stroke: '#667' }), ...lines.map((line, i) =>
-      shape('text', { x: x + 10, y: y + 20 + i * 17, fill: '#f4f6f8', 'font-weight': i ? 400 : 700, 'xml:space': 'preserve' }, line)));
+    tip.replaceChildren(shape('rect', { x, y, width: w, height: h, rx: 5 }), ...lines.map((line, i) =>
+      shape('text', { x: x + 10, y: y + 20 + i * 17 }, line)));
     root.append(tip);
   }
 

@@ -44,14 +44,14 @@
         try {
           re = new RegExp(text, fold);
         } catch (e) {
-          problem = 'Not a regular expression (' + e.message.replace(/^.*\/[a-z]*: /, '') + ')' + ui.texts.plain;
+          problem = words.bad + e.message.replace(/^.*\/[a-z]*: /, '') + ')' + words.plain;
         }
       }
       if (re && risky(text)) results = await elsewhere(text, re.flags, distinct);
       else if (re) results = distinct.map(name => re.test(name));
       if (mine !== turn) return; // the reader went on typing
       if (!results) {
-        problem = problem || ui.texts.slow + ui.texts.plain;
+        problem = problem || words.slow + words.plain;
         const plain = v => fold ? v.toLowerCase() : v;
         results = distinct.map(name => plain(name).includes(plain(text)));
       }

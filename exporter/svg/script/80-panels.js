@@ -9,7 +9,7 @@
 
   let pending = 0;
   const input = html('input', {
-    type: 'search', placeholder: ui.texts.search, 'aria-label': ui.texts.search, spellcheck: false,
+    type: 'search', placeholder: words.search, 'aria-label': words.search, spellcheck: false,
     input: () => {
       clearTimeout(pending);
       pending = setTimeout(searchNow, 80);
@@ -20,15 +20,15 @@
     startSearch(input.value);
   };
   const resetButton = button('Reset zoom', () => act('reset'));
-  const caseButton = button('Aa', () => setCase(), { title: 'match case' });
+  const caseButton = button('Aa', () => setCase(), { title: words.case });
   const bar = html('div', { class: 'bar' }, resetButton, input, caseButton,
-    button('‹', () => step(-1), { title: 'previous match' }), button('›', () => step(1), { title: 'next match' }),
+    button('‹', () => step(-1), { title: words.previous }), button('›', () => step(1), { title: words.next }),
     button('Functions', () => act('table')), button('Menu', () => act('help')));
   const toolbar = layerOf(bar);
 
-  const textLine = (name, more) => shape('text', { 'data-ft': name, role: 'status', 'font-weight': 600, y: geo.status, ...more });
-  const result = textLine('matched', { x: geo.pad, 'font-size': 13 });
-  const problemLine = textLine('problem', { 'text-anchor': 'end', fill: '#a33a00' });
+  const textLine = (name, more) => shape('text', { 'data-ft': name, role: 'status', y: geo.status, ...more });
+  const result = textLine('matched', { x: geo.pad });
+  const problemLine = textLine('problem');
   const say = text => { problemLine.textContent = text; };
 
   function openSearch() {
@@ -47,7 +47,7 @@
   let panel = null;
   function openPanel(name, title, ...content) {
     closePanel();
-    const close = button('Close', closePanel, { style: 'float:right' });
+    const close = button('Close', closePanel);
     const box = html('div', { class: 'panel', role: 'dialog', 'aria-label': title, tabindex: -1 }, close, html('h2', {}, title), ...content);
     panel = layerOf(box);
     panel.name = name;
@@ -68,7 +68,7 @@
   // showMenu lists all actions, or those on a frame.
   function showMenu(onFrame) {
     const list = ui.keys.filter(k => (onFrame ? k[3] : true) && (compared || !k[2].startsWith('comparison')));
-    openPanel('help', onFrame ? nameOf(focus).slice(0, 200) : 'Keys and what they do', table([['Key'], ['Action']], list.map(([keys, name, text]) =>
+    openPanel('help', onFrame ? nameOf(focus).slice(0, 200) : words.keys, table([['Key'], ['Action']], list.map(([keys, name, text]) =>
       row('td', [[html('kbd', {}, keys.replace(/C-/g, 'Ctrl-').replace(/Arrow/g, ''))], [button(text, () => {
         closePanel();
         act(name);
@@ -77,7 +77,7 @@
 
   // showTable lists functions or modules, of comparisons what changed most.
   function showTable(group, by) {
-    const { total, self } = figures(group), a = last(self), b = last(total), title = group === modules ? 'Modules' : compared ? 'What changed most' : 'Functions';
+    const { total, self } = figures(group), a = last(self), b = last(total), title = group === modules ? 'Modules' : compared ? words.moved : 'Functions';
     const ids = group.first.map((f, g) => g).filter(g => frames[group.first[g]].kind < 4 && (b[g] || total[0][g]) &&
       (!found || group !== functions || functions.of.some((of, f) => of === g && found.hits[f])));
     const moved = (list, g) => change(list[0][g], list[1][g]);
@@ -85,7 +85,7 @@
     ids.sort((x, y) => rank(y) - rank(x) || b[y] - b[x] || x - y);
     const sorter = (text, by) => [button(text, () => showTable(group, by)), 'n'];
     const shown = ids.slice(0, compared && !by ? 20 : 200);
-    const head = compared ? [['Function'], sorter('Self before → after', ''), sorter('Total before → after', 'total')] : [['Function'], sorter('Self', 'self'), sorter('Total', 'total')];
+    const head = compared ? [['Function'], sorter(words.self, ''), sorter(words.total, 'total')] : [['Function'], sorter('Self', 'self'), sorter('Total', 'total')];
     head[0][0] = title;
     const cell = (list, g) => [compared ? changeText(moved(list, g)) : percent(list[0][g], all) + '  ' + amount(list[0][g]), 'n'];
     openPanel(group === modules ? 'modules' : 'table', title, table(head, shown.map(g => {

@@ -1,31 +1,32 @@
   // ---- Actions -----------------------------------------------------------
 
   const cycle = (key, values) => choose({ [key]: values[(values.indexOf(state[key]) + 1) % values.length] });
-  const target = () => focus && focus.f >= 0 && focus;
+  // target is the frame that a key or the menu is about, if there is one.
+  const target = least => focus && focus.f >= least && boxOf(focus) || say(words.pick);
 
   // By the names in keys.go.
   const actions = {
     search: openSearch,
     next: () => step(1),
     previous: () => step(-1),
-    info: () => state.s ? setCase() : openPanel('info', 'About this recording', html('pre', {}, ui.lines.join('\n'))),
+    info: () => state.s ? setCase() : openPanel('info', words.about, html('pre', {}, ui.lines.join('\n'))),
     escape: () => {
       if (panel) closePanel();
       else if (state.s) {
         input.value = '';
         searchNow();
         input.blur();
-      } else act(state.m ? 'calls' : 'reset');
+      } else act(state.m && !panes.some(zoomed) ? 'calls' : 'reset');
     },
     calls: () => choose({ m: '' }),
     reset: () => panes.forEach(pane => zoomed(pane) && zoomTo(pane, viewOf(pane.tree))),
     back: () => standalone && history.back(),
     move,
-    zoom: () => focus && zoomTo(boxOf(focus).pane, viewOf(focus)),
-    copyName: () => focus && copy(nameOf(focus)),
-    copyStack: () => focus && copy(pathTo(focus).map(nameOf).join(';') + ' ' + value(focus) + '\n' + linesOf(boxOf(focus)).slice(1).join('\n')),
-    sandwich: () => target() && sandwich(focus.f),
-    exclude: () => target() && choose({ x: [...state.x ? state.x.split('.') : [], id(nameOf(focus))].join('.') }),
+    zoom: () => target(-1) && zoomTo(boxOf(focus).pane, viewOf(focus)),
+    copyName: () => target(-1) && copy(nameOf(focus)),
+    copyStack: () => target(-1) && copy(pathTo(focus).map(nameOf).join(';') + ' ' + value(focus) + '\n' + linesOf(boxOf(focus)).slice(1).join('\n')),
+    sandwich: () => target(0) && sandwich(focus.f),
+    exclude: () => target(0) && choose({ x: [...state.x ? state.x.split('.') : [], id(nameOf(focus))].join('.') }),
     include: () => choose({ x: '' }),
     table: () => showTable(panel && panel.name === 'table' ? modules : functions, compared ? '' : 'self'),
     invert: () => cycle('v', ['', '1']),
@@ -46,6 +47,8 @@
   // Characters are taken when they are typed, so that none gets into the box that
   // a key opens, whatever key a keyboard has it on.
   function onKey(event) {
+    // The tooltip of what has the focus goes with it.
+    if (!layer.contains(document.activeElement)) hideTip();
     const typed = event.type === 'keypress', key = event.key, control = event.ctrlKey || event.metaKey;
     const name = byKey[(control ? 'C-' : '') + key];
     if (event.target === input) {
@@ -60,40 +63,40 @@
     event.preventDefault();
     act(name, key);
   }
-  const owner = standalone ? window : root;
-  owner.addEventListener('keydown', onKey);
-  owner.addEventListener('keypress', onKey);
+  set(standalone ? window : root, { keydown: onKey, keypress: onKey });
 
   let drag = null, queued = false;
   const pointAt = e => new DOMPoint(e.clientX, e.clientY).matrixTransform(root.getScreenCTM().inverse());
-  const listen = (type, f) => layer.addEventListener(type, f);
-  listen('click', e => {
-    const box = e.target.box;
-    if (!box || drag && drag.moved) return;
-    zoomTo(box.pane, box.kids ? { t: box.t, from: box.from, to: box.to } : viewOf(box.t));
-  });
-  listen('pointermove', e => {
-    const box = e.target.box;
-    if (drag && e.buttons && abs(e.clientX - drag.x) > 4) {
-      const { pane, view } = drag;
-      drag.moved = true;
-      return look_(pane, view.from - (e.clientX - drag.x) * (view.to - view.from) / (width_ - 2 * geo.pad), view.to - view.from);
-    }
-    if (!box) return hideTip();
-    if (!box.kids) focus = box.t;
-    const { x, y } = pointAt(e);
-    showTip(box, x, y);
-  });
-  listen('pointerleave', hideTip);
-  listen('pointerdown', e => {
-    const box = e.target.box;
-    drag = box && { pane: box.pane, view: box.pane.view, x: e.clientX };
-  });
-  listen('contextmenu', e => {
-    if (!e.target.box || e.target.box.kids) return;
-    e.preventDefault();
-    focus = e.target.box.t;
-    showMenu(true);
+  set(layer, {
+    click: e => {
+      const box = e.target.box;
+      if (!box || drag && drag.moved) return;
+      zoomTo(box.pane, box.kids ? { t: box.t, from: box.from, to: box.to } : viewOf(box.t));
+    },
+    pointermove: e => {
+      const box = e.target.box;
+      if (drag && e.buttons && abs(e.clientX - drag.x) > 4) {
+        const { pane, view } = drag;
+        drag.moved = true;
+        return look_(pane, view.from - (e.clientX - drag.x) * (view.to - view.from) / (width_ - 2 * geo.pad), view.to - view.from);
+      }
+      if (!box) return hideTip();
+      if (!box.kids) focus = box.t;
+      const { x, y } = pointAt(e);
+      showTip(box, x, y);
+    },
+    pointerleave: hideTip,
+    focusout: hideTip,
+    pointerdown: e => {
+      const box = e.target.box;
+      drag = box && { pane: box.pane, view: box.pane.view, x: e.clientX };
+    },
+    contextmenu: e => {
+      if (!e.target.box || e.target.box.kids) return;
+      e.preventDefault();
+      focus = e.target.box.t;
+      showMenu(true);
+    },
   });
 
   // look_ shows so much of a pane from a place on, once for each frame of the screen.
@@ -141,13 +144,12 @@
     refresh();
     input.value = state.s;
     startSearch(state.s);
+    reveal();
   }
 
   if (standalone) {
     width_ = windowWidth();
-    addEventListener('resize', fill);
-    addEventListener('scroll', place);
-    addEventListener('popstate', start);
+    set(window, { resize: fill, scroll: place, popstate: start });
   } else {
     set(root, { tabindex: 0 });
   }
