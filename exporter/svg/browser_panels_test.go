@@ -20,6 +20,8 @@ func panelCases() map[string]func(*testing.T, *browser) {
 		"menu of a frame":          testMenu,
 		"table of functions":       testTable,
 		"table of modules":         testModuleTable,
+		"table of what has none":   testNoModule,
+		"table of the zoom":        testTableZoomed,
 		"table follows the search": testTableSearch,
 		"about this recording":     testInfo,
 		"copy name and stack":      testCopy,
@@ -101,14 +103,58 @@ func testModuleTable(t *testing.T, b *browser) {
 	app := callgraph.Frame{Name: "main", Kind: callgraph.User, Module: "/usr/bin/app"}
 	tb := b.tab(t)
 	tb.open(tempFile(t, "p.svg", render(t, graphOf([]callgraph.Frame{app}, []callgraph.Frame{app, lib}, []callgraph.Frame{app, lib, app}), svg.Options{})))
-	tb.key("t")
-	tb.key("t")
+	tb.clickControl("Functions")
+	tb.clickControl("Modules")
 	assert.Equal(t, [][]string{
 		{"/usr/bin/app", "66.67%  4 samples", "100.00%  6 samples"},
 		{"/usr/lib/libc.so.6", "33.33%  2 samples", "83.33%  5 samples"},
 	}, tb.rows())
 	tb.clickControl("/usr/lib/libc.so.6")
 	tb.waitFor(`document.querySelector('[data-ft=matched]').textContent.startsWith('Matched: 83.33%%')`)
+}
+
+func testNoModule(t *testing.T, b *browser) {
+	p, k := callgraph.Frame{Name: "app", Kind: callgraph.Process}, callgraph.Frame{Name: "read", Kind: callgraph.Kernel}
+	tb := b.tab(t)
+	tb.open(tempFile(t, "p.svg", render(t, graphOf([]callgraph.Frame{p, k}, []callgraph.Frame{p, {Name: "f", Kind: callgraph.User, Module: "/bin/app"}}), svg.Options{})))
+	tb.key("t")
+	tb.key("t")
+	assert.Equal(t, [][]string{
+		{"/bin/app", "66.67%  2 samples", "66.67%  2 samples"}, {"K kernel", "33.33%  1 sample", "33.33%  1 sample"},
+	}, tb.rows(), "a process is no module")
+	tb.clickControl("K kernel")
+	tb.waitFor(`document.querySelector('[data-ft=matched]').textContent.startsWith('Matched: 33.33%% (1 sample, 1 function), self 33.33%%')`)
+}
+
+func testTableZoomed(t *testing.T, b *browser) {
+	tb := b.tab(t)
+	tb.open(fileOf(t, smallGraph, svg.Options{}))
+	heading := `document.querySelector('.panel h2').textContent`
+	tb.click("serve")
+	tb.clickControl("Functions")
+	assert.Equal(t, "Functions within serve, 700 samples", eval[string](tb, "%s", heading))
+	assert.Equal(t, [][]string{
+		{"read", "57.14% (40.00% of all)  400 samples", "57.14% (40.00% of all)  400 samples"},
+		{"parse", "42.86% (30.00% of all)  300 samples", "42.86% (30.00% of all)  300 samples"},
+		{"serve", "0.00% (0.00% of all)  0 samples", "100.00% (70.00% of all)  700 samples"},
+	}, tb.rows(), "not its callers, nor what is beside it")
+	tb.key(kb.Escape)
+	tb.key(kb.Escape)
+	tb.key("t")
+	assert.Equal(t, "Functions", eval[string](tb, "%s", heading))
+	assert.Contains(t, tb.rows()[2], "15.00%  150 samples")
+	tb.key(kb.Escape)
+
+	tb.key("r")
+	tb.click("read")
+	tb.key("t")
+	assert.Equal(t, "Functions within read, 400 samples", eval[string](tb, "%s", heading))
+	rows := tb.rows()
+	assert.Equal(t, []string{"read", "100.00% (40.00% of all)  400 samples", "100.00% (40.00% of all)  400 samples"}, rows[0])
+	assert.Equal(t, "0.00% (0.00% of all)  0 samples", rows[1][1], "its callers")
+	assert.Len(t, rows, 3)
+	tb.clickControl("Modules")
+	assert.Contains(t, eval[string](tb, "%s", heading), "Modules within read, 400 samples")
 }
 
 func testTableSearch(t *testing.T, b *browser) {

@@ -242,12 +242,12 @@ func testNext(t *testing.T, b *browser) {
 	tb.run(js(`document.activeElement?.blur()`))
 	for i, want := range []string{"read", "parse", "sort", "read"} {
 		tb.key("n")
-		tb.waitFor(`document.querySelector('[data-ft=matched]').textContent.endsWith('%d of 3')`, i%3+1)
+		tb.waitFor(`document.querySelector('[data-ft=matched]').textContent.endsWith('outermost match %d of 3')`, i%3+1)
 		assert.Contains(t, tb.focused(), want+",", "the heaviest first")
 	}
 	tb.key("N")
 	assert.Contains(t, tb.focused(), "sort,")
-	assert.Contains(t, tb.text("matched"), "· 3 of 3")
+	assert.Contains(t, tb.text("matched"), "· outermost match 3 of 3")
 }
 
 func testNextNarrow(t *testing.T, b *browser) {
@@ -262,7 +262,7 @@ func testNextNarrow(t *testing.T, b *browser) {
 	assert.Contains(t, tb.searchFor("needle"), "(154 samples, 1 function)", "found, although nothing of it is drawn")
 	tb.run(js(`document.activeElement?.blur()`))
 	tb.key("n")
-	assert.Contains(t, tb.text("matched"), "· 1 of 51")
+	assert.Contains(t, tb.text("matched"), "· outermost match 1 of 51")
 	assert.Contains(t, tb.focused(), "needle,")
 	assert.Contains(t, tb.labels(), "rare50", "zoomed to the heaviest")
 }
@@ -272,7 +272,14 @@ func testModuleSearch(t *testing.T, b *browser) {
 	app := callgraph.Frame{Name: "main", Kind: callgraph.User, Module: "/usr/bin/app"}
 	tb := b.tab(t)
 	tb.open(tempFile(t, "p.svg", render(t, graphOf([]callgraph.Frame{app}, []callgraph.Frame{app, lib}, []callgraph.Frame{app, lib, app}), svg.Options{})))
-	assert.Equal(t, "Matched: 83.33% (5 samples, 1 function), self 33.33%", tb.searchFor("module:libc"))
+	libc := "Matched: 83.33% (5 samples, 1 function), self 33.33%"
+	for _, e := range []string{"module:libc", `module:^libc\.so`, "module:lib/libc", "module:^/usr/lib/"} {
+		assert.Equal(t, libc, tb.searchFor(e), e)
+	}
+	for _, e := range []string{"module:^lib$", `module:^c\.so`, "module:^/lib/"} {
+		assert.Contains(t, tb.searchFor(e), "Matched: 0.00%", e)
+	}
+	assert.Contains(t, eval[string](tb, `document.querySelector('input').placeholder + document.querySelector('input').title`), "module:")
 }
 
 func testCatastrophe(t *testing.T, b *browser) {

@@ -18,7 +18,7 @@ type Key struct {
 // looks keys up in it, and the table in the documentation is compared with it.
 func Keys() []Key {
 	return []Key{
-		{"/ F3 C-f", "search", "search functions by regular expression; module:x searches modules", false},
+		{"/ F3 C-f", "search", "search functions by regular expression; module:x searches modules by file name", false},
 		{"n", "next", "next match, the heaviest first", false},
 		{"N", "previous", "previous match", false},
 		{"i", "info", "about this recording; while searching: match case or not", false},

@@ -59,6 +59,9 @@ func (d *drawing) ui() (string, error) {
 		u.Kinds = append(u.Kinds, uiKind{kindName(k), markOf(k), shades(k)})
 	}
 	for _, k := range Keys() {
+		if d.cmp == nil && strings.HasPrefix(k.Text, "comparison") {
+			continue
+		}
 		u.Keys = append(u.Keys, [4]any{k.Keys, k.Action, k.Text, k.OnFrame})
 	}
 	if c := d.cmp; c != nil {
@@ -67,6 +70,8 @@ func (d *drawing) ui() (string, error) {
 			Samples: [2]int64{c.Sides[0].Samples, c.Sides[1].Samples}, Normalized: c.Normalized,
 			Noise: noise, Schemes: schemes(),
 		}
+		u.Texts["self"], u.Texts["total"] = "Self before → after", "Total before → after"
+		u.Texts["table"] = "What changed most"
 	}
 	b, err := json.Marshal(u)
 	return string(b), err
@@ -92,7 +97,10 @@ func kindName(k callgraph.Kind) string { return strings.TrimSpace(letter(k) + " 
 func texts() map[string]string {
 	return map[string]string{
 		"hint":      "Click a frame to zoom in, press / to search, ? for all keys.",
-		"search":    "Search by regular expression",
+		"search":    "Search names, or module:name",
+		"how":       "A regular expression for functions; module:^libc\\. is one for the file names of modules, with a slash for their paths",
+		"place":     " · outermost match ",
+		"within":    " within ",
 		"plain":     ": searched as plain text.",
 		"slow":      "The expression takes too long here",
 		"ofZoom":    " of the zoomed frame",
@@ -104,9 +112,9 @@ func texts() map[string]string {
 		"about":     "About this recording",
 		"keys":      "Keys and what they do",
 		"bad":       "Not a regular expression (",
-		"self":      "Self before → after",
-		"total":     "Total before → after",
-		"moved":     "What changed most",
+		"self":      "Self",
+		"total":     "Total",
+		"table":     "Functions",
 		"previous":  "previous match",
 		"next":      "next match",
 		"case":      "match case",

@@ -57,6 +57,10 @@
   }
   bytes = null;
 
+  // Code without a module is told apart by its kind; processes and threads have none.
+  const moduleOf = f => f.module || (f.kind < 4 ? ui.kinds[f.kind].name : '');
+  const base = path => path.replace(/.*\/(?=.)/, '');
+
   // numbered tells frames apart by a key: of is the number of each frame's, and
   // first a frame of each number.
   const numbered = key => {
@@ -68,7 +72,7 @@
     });
     return { of, first };
   };
-  const functions = numbered(f => f.name + '\n' + f.kind + '\n' + f.module), modules = numbered(f => f.module);
+  const functions = numbered(f => f.name + '\n' + f.kind + '\n' + f.module), modules = numbered(moduleOf);
 
   const totalsOf = self => {
     const out = self.slice();

@@ -68,23 +68,31 @@
   }
 
   // figures adds up functions or modules: total without counting a stack twice,
-  // self, and the number of nodes.
-  function figures(group) {
+  // self, and the number of nodes; of some nodes of a tree, of the stacks there.
+  function figures(group, parts) {
     const key = group === modules ? 'm' : 'f';
-    if (sums[key]) return sums[key];
+    if (!parts && sums[key]) return sums[key];
+    let own_ = sides, below = totals, marks;
+    if (parts) {
+      marks = new Uint8Array(count);
+      for (const t of parts) for (const i of t.from) marks.fill(1, i, t.weights.by === sides ? i + 1 : end[i]);
+      own_ = sides.map(self => self.map((v, i) => marks[i] && v));
+      below = own_.map(totalsOf);
+    }
     const n = group.first.length, list = () => new Float64Array(n);
-    const out = { total: sides.map(list), self: sides.map(list), nodes: list() }, until = new Int32Array(n);
+    const out = { total: own_.map(list), self: own_.map(list), nodes: list() }, until = new Int32Array(n);
     for (let i = 1; i < count; i++) {
       const g = group.of[frame[i]];
-      if (!wide[i]) continue;
+      // Callers of what grows from the root do not belong to it.
+      if (!wide[i] || parts && parts[0].down && !marks[i]) continue;
       out.nodes[g]++;
-      sides.forEach((self, s) => {
+      own_.forEach((self, s) => {
         out.self[s][g] += self[i];
-        if (i >= until[g]) out.total[s][g] += totals[s][i];
+        if (i >= until[g]) out.total[s][g] += below[s][i];
       });
       until[g] = max(until[g], end[i]);
     }
-    return sums[key] = out;
+    return parts ? out : sums[key] = out;
   }
 
   // change is Comparison.Change of the Go package callgraph.

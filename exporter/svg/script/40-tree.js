@@ -16,6 +16,8 @@
   };
   const value = (t, side = sides.length - 1) => sum(t, t.weights.by[side]);
 
+  const valueOf = list => list.reduce((s, t) => s + value(t), 0);
+
   // skipped are nodes that a setting makes one with those around them.
   function skipped(i, f) {
     const { kind } = frames[frame[i]];

@@ -64,7 +64,7 @@
     if (how === 'module') {
       const { self } = figures(modules);
       entries = largest().map((m, i) => ({
-        color: ui.palette[i], text: frames[modules.first[m]].module.replace(/.*\/(?=.)/, '').slice(0, 24) + ' ' + percent(last(self)[m], all),
+        color: ui.palette[i], text: base(frames[modules.first[m]].module).slice(0, 24) + ' ' + percent(last(self)[m], all),
       })).concat({ color: ui.colors.other, text: 'others' });
     }
     let x = geo.pad;
@@ -76,7 +76,7 @@
     }
     const { lastChild } = legend, { pad, legend: y } = geo;
     const scale = min(1, (width_ - 2 * pad) / (+lastChild.getAttribute('x') + 6.9 * lastChild.textContent.length - pad));
-    set(legend, { transform: scale < 1 ? `translate(${pad} ${y}) scale(${scale}) translate(-${pad} -${y})` : '' });
+    set(legend, { transform: scale < 1 ? `matrix(${scale} 0 0 ${scale} ${pad - pad * scale} ${y - y * scale})` : '' });
   }
 
   // ---- Drawing -----------------------------------------------------------

@@ -3,7 +3,7 @@
   const tip = shape('g', { 'data-ft': 'tip' });
 
   function linesOf({ t, kids, small, pane }) {
-    const v = kids ? kids.reduce((s, k) => s + value(k), 0) : value(t), share = (v, of) => amount(v) + ' (' + percent(v, of) + ')';
+    const v = valueOf(kids || [t]), share = (v, of) => amount(v) + ' (' + percent(v, of) + ')';
     if (kids) return [plural(small, 'frame') + words.tooNarrow, share(v, all)];
     const f = frames[t.f], out = [nameOf(t)];
     const line = text => text && out.push(text);
@@ -11,7 +11,7 @@
       line(ui.kinds[f.kind].name + (f.inlined ? ', inlined' : '') + (f.module ? ' · ' + f.module : ''));
       line(f.file && f.file + (f.line ? ':' + f.line : ''));
     }
-    const self = v - grow(t).reduce((s, k) => s + value(k), 0);
+    const self = v - valueOf(grow(t));
     line(share(v, all) + ' of all' + (t.down && t.up ? ', self ' + share(max(0, self), all) : ''));
     if (ui.seconds) line('≈ ' + (v * ui.seconds).toPrecision(3) + words.cpu);
     if (zoomed(pane) && t.depth >= pane.view.t.depth) line(percent(v, value(pane.view.t)) + words.ofZoom);

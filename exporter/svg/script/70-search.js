@@ -18,7 +18,7 @@
     };
     const timer = setTimeout(stop, 2000);
     try {
-      worker = new Worker(URL.createObjectURL(new Blob(['onmessage=({data:[t,f,n]})=>{const r=new RegExp(t,f);postMessage(n.map(x=>r.test(x)))}'])));
+      worker = new Worker(URL.createObjectURL(new Blob(['onmessage=e=>{let[t,f,n]=e.data,r=RegExp(t,f);postMessage(n.map(x=>r.test(x)))}'])));
       worker.onmessage = e => stop(e.data);
       worker.onerror = () => stop();
       worker.postMessage([text, flags, names]);
@@ -27,16 +27,18 @@
     }
   });
 
-  // startSearch finds the frames whose name matches; each name is tested once. What
-  // is no expression is searched for as it is.
+  // startSearch finds the frames whose name matches, or that of their module: of its
+  // file, or with a slash in the expression the whole path. Each name is tested once.
+  // What is no expression is searched for as it is.
   async function startSearch(text) {
-    const mine = ++turn, key = text.startsWith('module:') ? 'module' : 'name';
+    const mine = ++turn, rest = text.replace(/^module:/, '');
+    const key = rest === text ? f => f.name : rest.includes('/') ? moduleOf : f => base(moduleOf(f));
     state.s = text;
-    text = key === 'module' ? text.slice(7) : text;
+    text = rest;
     save();
     let next = null;
     if (text) {
-      const fold = sensitive() ? '' : 'i', distinct = [...new Set(frames.map(f => f[key]))];
+      const fold = sensitive() ? '' : 'i', distinct = [...new Set(frames.map(key))];
       let re, problem = '', results;
       try {
         re = new RegExp(text, fold + 'u');
@@ -56,7 +58,7 @@
         results = distinct.map(name => plain(name).includes(plain(text)));
       }
       const good = new Set(distinct.filter((name, i) => results[i]));
-      const hits = Uint8Array.from(frames, f => good.has(f[key])), inside = new Uint8Array(count), before = new Int32Array(count + 1);
+      const hits = Uint8Array.from(frames, f => good.has(key(f))), inside = new Uint8Array(count), before = new Int32Array(count + 1);
       for (let i = 1; i < count; i++) {
         inside[i] = hits[frame[i]] | inside[parent[i]];
         before[i + 1] = before[i] + hits[frame[i]];
@@ -68,6 +70,13 @@
     found = next;
     boxes.forEach(paint);
     showFound();
+  }
+
+  // within returns the nodes that a view is about: of a bar, its frames; of a part
+  // that the wheel chose, none.
+  function within({ t, from, to }) {
+    const parts = to - from < t.w ? grow(t).filter(k => k.at >= from && k.at + k.w <= to * (1 + 1e-9)) : [t];
+    return abs(parts.reduce((s, k) => s + k.w, 0) - to + from) < t.w * 1e-6 ? parts : [];
   }
 
   const holdsHit = t => t.ids.some(t.down ? i => found.before[end[i]] > found.before[i] : i => found.inside[i]);
@@ -88,23 +97,19 @@
   }
 
   function showFound() {
-    const none = !found, problem = none ? '' : found.problem;
-    set(input, { 'aria-invalid': !!problem, title: problem });
-    problemLine.textContent = problem;
-    if (none) {
-      result.textContent = '';
-      return;
-    }
+    const problem = found ? found.problem : '';
+    set(input, { 'aria-invalid': !!problem, title: problem || words.how });
+    say(problem);
+    result.textContent = '';
+    if (!found) return;
     const [sum, self] = matched({ from: [0], weights: {} }), { view, tree } = panes.find(zoomed) || panes[0];
     let text = `Matched: ${percent(sum, all)} (${amount(sum)}, ${plural(found.functions, 'function')}), self ${percent(self, all)}`;
-    // Of a bar, those of its frames; of a part that the wheel chose, none.
-    const parts = view.to - view.from < view.t.w ? grow(view.t).filter(k => k.at >= view.from && k.at + k.w <= view.to * (1 + 1e-9)) : [view.t];
-    const here = parts.reduce((s, k) => s + value(k), 0);
-    if ((parts[0] !== tree || panes[1]) && here && abs(parts.reduce((s, k) => s + k.w, 0) - view.to + view.from) < view.t.w * 1e-6) {
+    const parts = within(view), here = valueOf(parts);
+    if ((parts[0] !== tree || panes[1]) && here) {
       const [m, s] = parts.map(matched).reduce(([a, b], [c, d]) => [a + c, b + d], [0, 0]);
       text += ` · here ${percent(m, here)}, self ${percent(s, here)}`;
     }
-    if (found.at >= 0) text += ` · ${grouped(found.at + 1)} of ${grouped(found.list.length)}${found.more ? '+' : ''}`;
+    if (found.at >= 0) text += words.place + `${grouped(found.at + 1)} of ${grouped(found.list.length)}${found.more ? '+' : ''}`;
     result.textContent = text;
   }
 

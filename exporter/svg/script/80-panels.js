@@ -9,7 +9,7 @@
 
   let pending = 0;
   const input = html('input', {
-    type: 'search', placeholder: words.search, 'aria-label': words.search, spellcheck: false,
+    type: 'search', placeholder: words.search, 'aria-label': words.how, spellcheck: false,
     input: () => {
       clearTimeout(pending);
       pending = setTimeout(searchNow, 80);
@@ -67,7 +67,7 @@
 
   // showMenu lists all actions, or those on a frame.
   function showMenu(onFrame) {
-    const list = ui.keys.filter(k => (onFrame ? k[3] : true) && (compared || !k[2].startsWith('comparison')));
+    const list = ui.keys.filter(k => !onFrame || k[3]);
     openPanel('help', onFrame ? nameOf(focus).slice(0, 200) : words.keys, table([['Key'], ['Action']], list.map(([keys, name, text]) =>
       row('td', [[html('kbd', {}, keys.replace(/C-/g, 'Ctrl-').replace(/Arrow/g, ''))], [button(text, () => {
         closePanel();
@@ -75,9 +75,11 @@
       })]]))));
   }
 
-  // showTable lists functions or modules, of comparisons what changed most.
+  // showTable lists functions or modules of what is zoomed to, of comparisons what
+  // changed most.
   function showTable(group, by) {
-    const { total, self } = figures(group), a = last(self), b = last(total), title = group === modules ? 'Modules' : compared ? words.moved : 'Functions';
+    const pane = panes.find(zoomed), inside = pane && within(pane.view), parts = pane && (inside[0] ? inside : [pane.view.t]), here = pane && valueOf(parts);
+    const { total, self } = figures(group, parts), a = last(self), b = last(total), title = group === modules ? 'Modules' : words.table;
     const ids = group.first.map((f, g) => g).filter(g => frames[group.first[g]].kind < 4 && (b[g] || total[0][g]) &&
       (!found || group !== functions || functions.of.some((of, f) => of === g && found.hits[f])));
     const moved = (list, g) => change(list[0][g], list[1][g]);
@@ -85,19 +87,20 @@
     ids.sort((x, y) => rank(y) - rank(x) || b[y] - b[x] || x - y);
     const sorter = (text, by) => [button(text, () => showTable(group, by)), 'n'];
     const shown = ids.slice(0, compared && !by ? 20 : 200);
-    const head = compared ? [['Function'], sorter(words.self, ''), sorter(words.total, 'total')] : [['Function'], sorter('Self', 'self'), sorter('Total', 'total')];
-    head[0][0] = title;
-    const cell = (list, g) => [compared ? changeText(moved(list, g)) : percent(list[0][g], all) + '  ' + amount(list[0][g]), 'n'];
-    openPanel(group === modules ? 'modules' : 'table', title, table(head, shown.map(g => {
-      const f = frames[group.first[g]], name = group === modules ? f.module || '[no module]' : f.name;
-      return row('td', [[button(name + (group === functions && f.module ? ' · ' + f.module.replace(/.*\//, '') : ''), () => {
+    const head = [[title], sorter(words.self, compared ? '' : 'self'), sorter(words.total, 'total')];
+    const share = v => pane ? percent(v, here) + ' (' + percent(v, all) + ' of all)' : percent(v, all);
+    const cell = (list, g) => [compared ? changeText(moved(list, g)) : share(list[0][g]) + '  ' + amount(list[0][g]), 'n'];
+    const tab = (text, to) => button(text, () => showTable(to, by), { 'aria-pressed': to === group });
+    openPanel(group === modules ? 'modules' : 'table', title + (pane ? words.within + (parts[1] ? plural(parts.length, 'frame') + ' of ' : '') +
+      nameOf(parts[1] ? pane.view.t : parts[0]).slice(0, 200) + ', ' + amount(here) : ''), html('p', {}, tab('Functions', functions), ' ', tab('Modules', modules)), table(head, shown.map(g => {
+      const f = frames[group.first[g]], name = group === modules ? moduleOf(f) : f.name;
+      return row('td', [[button(name + (group === functions && f.module ? ' · ' + base(f.module) : ''), () => {
         closePanel();
         if (group === functions) return sandwich(group.first[g]);
-        input.value = 'module:^' + f.module.replace(/[^\w/-]/g, '\\$&') + '$';
+        input.value = 'module:^' + name.replace(/[^\w/-]/g, '\\$&') + '$';
         searchNow();
       }), 'f'], cell(self, g), cell(total, g)]);
-    })), html('p', {}, shown.length < ids.length ? plural(ids.length - shown.length, 'more') : ''),
-    group === functions && button('Modules', () => showTable(modules)) || '');
+    })), html('p', {}, shown.length < ids.length ? plural(ids.length - shown.length, 'more') : ''));
   }
 
   function sandwich(f) {

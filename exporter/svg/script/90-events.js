@@ -35,8 +35,8 @@
     group: () => cycle('g', ['', '1', '2']),
     color: () => choose({ k: colorings[(colorings.indexOf(coloring()) + 1) % colorings.length] }),
     dark: () => cycle('d', ['', 'dark', 'light']),
-    elided: () => compared && cycle('e', ['', '1']),
-    swap: () => compared && cycle('w', ['', '1']),
+    elided: () => cycle('e', ['', '1']),
+    swap: () => cycle('w', ['', '1']),
     help: () => showMenu(),
   };
   const act = (name, key) => actions[name](key);
