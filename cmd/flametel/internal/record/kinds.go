@@ -99,7 +99,7 @@ func (o *Options) expand(out output) []output {
 	if len(types) < 2 {
 		return []output{out}
 	}
-	if by := out.kind(); by == "pprof" || by == "speedscope" {
+	if holdsAll(out.kind()) {
 		return []output{out}
 	}
 	out.sampleType = types[0]
@@ -112,6 +112,9 @@ func (o *Options) expand(out output) []output {
 	}
 	return list
 }
+
+// holdsAll: a file of the format holds several sample types.
+func holdsAll(format string) bool { return format == "pprof" || format == "speedscope" }
 
 // typedPath puts the type before the extension.
 func typedPath(path, sampleType string) string {

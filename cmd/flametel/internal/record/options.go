@@ -3,6 +3,7 @@ package record
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -208,7 +209,7 @@ func (o *Options) validateOutputs() error {
 		errs = append(errs, fmt.Errorf("--output: at most %d are possible, got %d", maxOutputs, len(o.Outputs)))
 	}
 	for i, path := range o.Outputs {
-		errs = append(errs, o.validateOutput(path))
+		errs = append(errs, o.validateOutput(path), o.validateRoom(path))
 		same := func(other string) bool { return filepath.Clean(other) == filepath.Clean(path) }
 		if path != "" && slices.ContainsFunc(o.Outputs[:i], same) {
 			errs = append(errs, fmt.Errorf("--output %q is given twice", path))
@@ -237,6 +238,18 @@ func (o *Options) validateOutput(path string) error {
 		return fmt.Errorf("--output %q: give --format, as the extension is not one of %s", path, strings.Join(knownExtensions(), " "))
 	}
 	return nil
+}
+
+// validateRoom refuses a stream that has room for one kind only when there are
+// several. Of one kind with several sample types it gets the first.
+func (o *Options) validateRoom(path string) error {
+	stream := path == stdoutPath || isDevice(path) && path != os.DevNull
+	out := output{path: path, format: o.Format}
+	if len(o.Types) < 2 || !stream || holdsAll(out.kind()) {
+		return nil
+	}
+	return fmt.Errorf("--output %s: %s holds one kind, and --type asks for %d; give --format pprof or speedscope, which hold them all, or a file: then each kind has its own",
+		path, out.kind(), len(o.Types))
 }
 
 // untilExit reports whether the recording ends with the command.

@@ -64,6 +64,17 @@ func TestValidate(t *testing.T) {
 		{"demangle", func(o *Options) { o.Demangle = "short" }, `--demangle "short" is not one of simple, full, none`},
 		{"quiet and verbose", func(o *Options) { o.Quiet, o.Verbose = true, true }, "--quiet and --verbose exclude each other"},
 		{"two things on standard output", func(o *Options) { o.JSON, o.Outputs = true, []string{"-"} }, "--json and --output - both need standard output; send the profile to a file"},
+		{"several kinds on standard output", func(o *Options) { o.Types, o.Outputs = []string{"off_cpu", "syscalls"}, []string{"-"} }, "--output -: folded holds one kind, and --type asks for 2; give --format pprof or speedscope, which hold them all, or a file: then each kind has its own"},
+		{"several kinds on a device", func(o *Options) {
+			o.Types, o.Outputs, o.Format = []string{"off_cpu", "syscalls"}, []string{"/dev/stdout"}, "svg"
+		}, "--output /dev/stdout: svg holds one kind"},
+		{"several kinds that fit", func(o *Options) {
+			o.Types, o.Outputs, o.Format = []string{"off_cpu", "syscalls"}, []string{"-"}, "pprof"
+		}, ""},
+		{"several kinds to nowhere", func(o *Options) {
+			o.Types, o.Outputs, o.Format = []string{"off_cpu", "syscalls"}, []string{"/dev/null"}, "svg"
+		}, ""},
+		{"one kind on standard output", func(o *Options) { o.Types, o.Outputs = []string{"off_cpu"}, []string{"-"} }, ""},
 		{"empty output", func(o *Options) { o.Outputs = []string{""} }, "--output must not be empty; - is standard output"},
 		{"folder", func(o *Options) { o.Outputs = []string{"x/"} }, `--output "x/" is not the name of a file`},
 		{"braces", func(o *Options) { o.Outputs = []string{"x{type}.svg"} }, `--output "x{type}.svg": braces are for the names that a collector makes`},
