@@ -57,7 +57,7 @@ func (a *adviser) settle(names map[*symbolize.Frame]*symbolize.Frame) {
 			continue
 		}
 		a.said[exe] = true
-		a.log.Warn("Code that this runtime generates has no names. Start it with what is advised here.",
+		a.log.Warn("Generated code has no names.",
 			zap.String("executable", exe), zap.String("advice", advice.text))
 	}
 	clear(a.open)

@@ -44,8 +44,8 @@ func (r *run) drain(w *window.Window) {
 	for name, fill := range stats.MapUsage {
 		r.mapUsage[name] = max(r.mapUsage[name], fill)
 		if r.news("map "+name, fill >= mapWarning) {
-			r.set.Logger.Warn("A kernel map is nearly full. Set map_entries higher or drain_interval shorter.",
-				zap.String("map", name), zap.Float64("fill", fill))
+			r.set.Logger.Warn("A kernel map is nearly full.",
+				zap.String("map", name), zap.Float64("fill", fill), zap.String("advice", "Set map_entries higher."))
 		}
 	}
 }

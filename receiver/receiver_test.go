@@ -319,7 +319,7 @@ func TestWarnings(t *testing.T) {
 		r.shutdown(t)
 		full := r.logs.FilterMessageSnippet("A kernel map is nearly full.").All()
 		require.Len(t, full, 2)
-		assert.Equal(t, map[string]any{"map": "counts", "fill": 0.8}, full[0].ContextMap())
+		assert.Equal(t, map[string]any{"map": "counts", "fill": 0.8, "advice": "Set map_entries higher."}, full[0].ContextMap())
 		lost := r.logs.FilterMessage("Samples were lost.").All()
 		require.Len(t, lost, 1)
 		assert.Equal(t, uint64(10), lost[0].ContextMap()["lost"])

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 
 	"github.com/flametel/flametel/symbolize/addr"
@@ -54,15 +55,15 @@ func (s *Symbolizer) Describe(o *Object) Description {
 // for.
 func (s *Symbolizer) DescribeGenerated(p *Process) []Attempt {
 	var t trace
-	runtime := runtimeOf(p)
+	runtime, _ := runtimeOf(p)
 	t.found("runtime", string(runtime))
 	var r perfmap.Reader
 	g := generated{s: s, process: p, reader: &r}
 	_, _, err := g.readMap()
 	g.place.Close()
 	switch {
-	case errors.Is(err, perfmap.ErrNone) && advice[runtime] != "" && dumpOf(p) == nil:
-		t.failed("perf_map", fmt.Errorf("%w: start the program with %s", err, advice[runtime]))
+	case errors.Is(err, perfmap.ErrNone) && Advice(p) != "" && dumpOf(p) == nil:
+		t.failed("perf_map", fmt.Errorf("%w: %s", err, Advice(p)))
 	case err != nil:
 		t.failed("perf_map", err)
 	default:
@@ -83,16 +84,30 @@ func (s *Symbolizer) DescribeGenerated(p *Process) []Attempt {
 // gets names, "" if its runtime is not known. Ask for it when a frame has
 // ReasonNoMap.
 func Advice(p *Process) string {
-	return advice[runtimeOf(p)]
+	runtime, file := runtimeOf(p)
+	if text := embedderAdvice[path.Base(file)]; text != "" {
+		return text
+	}
+	return advice[runtime]
 }
 
 // advice is what makes a runtime tell the names of its code.
 var advice = map[jitname.Runtime]string{
-	jitname.V8:      "node --perf-basic-prof --interpreted-frames-native-stack",
-	jitname.JVM:     "java -XX:+PreserveFramePointer and a perf-map agent or (17 and later, if it ends while it is profiled) -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, or run jcmd PID Compiler.perfmap while it is profiled",
-	jitname.Dotnet:  "DOTNET_PerfMapEnabled=1",
-	jitname.CPython: "python3 -X perf (3.12 and later)",
+	jitname.V8:      "start it with --perf-basic-prof --interpreted-frames-native-stack",
+	jitname.JVM:     "start it with -XX:+PreserveFramePointer, and run jcmd PID Compiler.perfmap (17 and later) while it is profiled or load a perf-map agent",
+	jitname.Dotnet:  "start it with DOTNET_PerfMapEnabled=1 in its environment",
+	jitname.CPython: "start it with -X perf (3.12 and later)",
 }
+
+// embedderAdvice is for programs that take the flags of V8 in another way than
+// node and d8, by the name of the file. Browsers keep the processes that run
+// JavaScript in a sandbox without a file system, which can write no perf map.
+var embedderAdvice = map[string]string{
+	"chrome": browserAdvice, "chromium": browserAdvice, "electron": browserAdvice,
+	"deno": "start it with --v8-flags=--perf-basic-prof,--interpreted-frames-native-stack",
+}
+
+const browserAdvice = "start it with --js-flags=--perf-basic-prof and, for a test, --no-sandbox"
 
 // OpenProcess returns a running process with all its executable mappings. It is
 // for tools; profilers follow the events of the kernel.

@@ -163,16 +163,17 @@ var runtimeKinds = map[jitname.Runtime]Kind{
 	jitname.CPython: KindCPython,
 }
 
-// runtimeOf returns the runtime that a process runs, by the files that it maps.
-func runtimeOf(p *Process) jitname.Runtime {
+// runtimeOf returns the runtime that a process runs, by the files that it maps, and
+// which of them says so.
+func runtimeOf(p *Process) (r jitname.Runtime, file string) {
 	for i := range p.Mappings {
 		if o := p.Mappings[i].Object; o.kind == objectFile {
 			if r := jitname.Of(o.key.path); r != jitname.Other {
-				return r
+				return r, o.key.path
 			}
 		}
 	}
-	return jitname.Other
+	return jitname.Other, ""
 }
 
 // jitModule returns the module of a mapping of generated code. Runtimes grow

@@ -322,7 +322,12 @@ func TestDescribeGenerated(t *testing.T) {
 	m := l.mapping(base+0x100000, "/usr/bin/node")
 	mapFile(t, j.proc, m, l.path)
 	j.p = j.p.With([]Mapped{j.p.Mappings[0], {Mapping: m, Object: j.s.Open(7, m)}})
-	assert.ErrorContains(t, find().Err, "start the program with node --perf-basic-prof")
+	assert.ErrorContains(t, find().Err, "start it with --perf-basic-prof")
+	assert.Contains(t, Advice(j.p), "--interpreted-frames-native-stack")
+	m = l.mapping(base+0x200000, "/usr/lib/chromium/chromium")
+	mapFile(t, j.proc, m, l.path)
+	browser := j.p.With([]Mapped{j.p.Mappings[0], {Mapping: m, Object: j.s.Open(7, m)}})
+	assert.Contains(t, Advice(browser), "--js-flags=--perf-basic-prof", "a browser does not know the flags of node")
 	j.write(t, "7f0000000000 10 f\nbroken\n")
 	assert.Equal(t, "1 named ranges, 1 lines make no sense", find().Result)
 }

@@ -65,7 +65,7 @@ func (s *Symbolizer) startReading(p *Process, j *jitState, now time.Time) {
 	if j.reader == nil {
 		j.reader, j.dump = &perfmap.Reader{}, &jitdump.Reader{}
 	}
-	j.runtime = runtimeOf(p)
+	j.runtime, _ = runtimeOf(p)
 	j.reader.Watch(j.unsettledAt())
 	j.reading = make(chan jitResult, 1)
 	g := generated{s: s, process: p, keep: s.list(j), place: j.place, reader: j.reader, dump: j.dump}

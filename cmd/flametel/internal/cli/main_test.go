@@ -75,7 +75,7 @@ func behaviours() map[string]fakereceiver.Behaviour {
 		"refused": {StartErr: refused},
 		"broken":  {StartErr: errors.New("the kernel is too old")},
 		"late":    {Late: errors.New("the ring is gone"), First: samples()},
-		"warning": {Warn: "Samples were lost.", Last: samples()},
+		"warning": {Warn: "Something is odd.", Last: samples()},
 		"hang":    {First: samples(), Hang: true},
 	}
 }

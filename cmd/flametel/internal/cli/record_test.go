@@ -186,7 +186,7 @@ func TestWarningsOfComponentsArePlainLines(t *testing.T) {
 	t.Parallel()
 	p := flametel(t, "warning", "record", "-d", "0.1", "-o", "-", "-q")
 	p.run()
-	p.assertEnd(0, `flametel: warning: Samples were lost (count 3, name bad\x1b[2J)`+"\n")
+	p.assertEnd(0, `flametel: warning: Something is odd (count 3, name bad\x1b[2J)`+"\n")
 }
 
 func TestWriteErrorIsAFailure(t *testing.T) {

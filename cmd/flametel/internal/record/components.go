@@ -24,9 +24,9 @@ import (
 )
 
 // telemetry is what components get: messages for the user, nothing else.
-func telemetry(messages *terminal.Messages, verbose bool) component.TelemetrySettings {
+func telemetry(messages *terminal.Messages, quiet, verbose bool) component.TelemetrySettings {
 	return component.TelemetrySettings{
-		Logger:         newLogger(messages, verbose),
+		Logger:         newLogger(messages, quiet, verbose),
 		TracerProvider: tracenoop.NewTracerProvider(),
 		MeterProvider:  metricnoop.NewMeterProvider(),
 		Resource:       pcommon.NewResource(),
@@ -59,7 +59,7 @@ func (o *Options) NewReceiver(ctx context.Context, s *Settings, messages *termin
 	cfg := o.receiverConfig(s.Receiver, o.PIDs)
 	cfg.Window = window
 	cfg.DrainInterval = min(cfg.DrainInterval, window)
-	return newReceiver(ctx, s, cfg, telemetry(messages, false), next)
+	return newReceiver(ctx, s, cfg, telemetry(messages, false, false), next)
 }
 
 // StartFailed turns an error at the start of a receiver into an exit code and
@@ -80,7 +80,7 @@ func (o *Options) Save(ctx context.Context, s *Settings, word string, messages [
 		return "", err
 	}
 	defer out.release()
-	e, err := newExporter(ctx, s, o.exporterConfig(s.Exporter, &out), telemetry(terminal.NewMessages(io.Discard, 0), false))
+	e, err := newExporter(ctx, s, o.exporterConfig(s.Exporter, &out), telemetry(terminal.NewMessages(io.Discard, 0), true, false))
 	if err != nil {
 		return "", err
 	}

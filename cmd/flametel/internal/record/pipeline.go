@@ -41,13 +41,13 @@ func newPipeline(ctx context.Context, s *Settings, o *Options, pids []int, outpu
 		cfg := o.exporterConfig(s.Exporter, &outputs[i])
 		// Once for all outputs, and for the summary.
 		cfg.Include, cfg.Exclude, cfg.Frames = "", "", ""
-		e, err := newExporter(ctx, s, cfg, telemetry(s.Messages, o.Verbose))
+		e, err := newExporter(ctx, s, cfg, telemetry(s.Messages, o.Quiet, o.Verbose))
 		if err != nil {
 			return nil, err
 		}
 		p.exporters = append(p.exporters, e)
 	}
-	r, err := newReceiver(ctx, s, o.receiverConfig(s.Receiver, pids), telemetry(s.Messages, o.Verbose), p)
+	r, err := newReceiver(ctx, s, o.receiverConfig(s.Receiver, pids), telemetry(s.Messages, o.Quiet, o.Verbose), p)
 	p.receiver = r
 	return p, err
 }
