@@ -215,6 +215,23 @@ func (o *objects) isTarget(t Target) (keep, known bool) {
 	return known && value.Verdict == verdictKeep, known
 }
 
+// eachTarget yields the processes that are kept and have not been forgotten, until
+// yield returns false. What begins or ends meanwhile may make it start again.
+func (o *objects) eachTarget(yield func(Target) bool) error {
+	var pid uint32
+	var value profileFtTarget
+	entries := o.programs.Maps[profileMapTargets].Iterate()
+	for entries.Next(&pid, &value) {
+		if value.Verdict == verdictKeep && !yield(Target{PID: pid, StartTicks: value.StartTicks}) {
+			return nil
+		}
+	}
+	if err := entries.Err(); err != nil {
+		return fmt.Errorf("list targets: %w", err)
+	}
+	return nil
+}
+
 // childrenLost is how many children of targets could not be followed so far.
 func (o *objects) childrenLost() (n uint64, err error) {
 	if o.targets == nil {

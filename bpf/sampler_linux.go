@@ -139,6 +139,10 @@ func (s *Sampler) IsTarget(t Target) (keep, known bool) {
 	return s.objects.isTarget(t)
 }
 
+// EachTarget yields the processes that are kept and have not been forgotten, which
+// is when they have been waited for, until yield returns false.
+func (s *Sampler) EachTarget(yield func(Target) bool) error { return s.objects.eachTarget(yield) }
+
 // Stop ends sampling; what was counted can still be drained.
 func (s *Sampler) Stop() {
 	s.mu.Lock()

@@ -289,6 +289,10 @@ func (t *Tracer) SetTarget(target Target, keep bool) error { return t.objects.se
 // false if nobody has.
 func (t *Tracer) IsTarget(target Target) (keep, known bool) { return t.objects.isTarget(target) }
 
+// EachTarget yields the processes that are kept and have not been forgotten, which
+// is when they have been waited for, until yield returns false.
+func (t *Tracer) EachTarget(yield func(Target) bool) error { return t.objects.eachTarget(yield) }
+
 // Stop ends counting, also while Drain runs; what was counted can still be drained.
 func (t *Tracer) Stop() {
 	t.hooking.Lock()

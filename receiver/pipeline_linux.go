@@ -152,6 +152,11 @@ func (h *hostSource) warnIfKernelHidden() {
 	}
 }
 
+// targetsEnded is targets.ended; all kinds have the same targets.
+func (h *hostSource) targetsEnded() bool {
+	return len(h.sources) > 0 && h.targets.ended(h.sources[0])
+}
+
 // follow starts the background work.
 func (h *hostSource) follow() {
 	h.background.Go(func() {

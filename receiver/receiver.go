@@ -106,6 +106,23 @@ func (r *profilesReceiver) Shutdown(ctx context.Context) error {
 	return run.shutdown(ctx)
 }
 
+// mortal is a pipelineSource that knows when its targets have ended.
+type mortal interface{ targetsEnded() bool }
+
+// TargetsEnded reports whether all processes of targets::pids have ended, and all
+// that they have started; false if others may become targets. A collector waits
+// for a new configuration then; a program that makes a receiver of its own can
+// stop. Safe for concurrent use.
+func (r *profilesReceiver) TargetsEnded() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.run == nil {
+		return false
+	}
+	m, ok := r.run.source.(mortal)
+	return ok && m.targetsEnded()
+}
+
 // grace is how long Shutdown waits, when its time is over, for goroutines to
 // notice that their context was cancelled.
 const grace = 200 * time.Millisecond

@@ -86,6 +86,20 @@ func (t *targets) begin(src source.Source) error {
 	return nil
 }
 
+// ended tells whether all processes that were named have ended, and what they
+// have started as well. If others may become targets, there is no such end.
+func (t *targets) ended(src source.Source) bool {
+	if len(t.cfg.PIDs) == 0 || t.judges() {
+		return false
+	}
+	runs := false
+	err := src.EachTarget(func(target bpf.Target) bool {
+		runs = process.Runs(procRoot, target.PID, target.StartTicks)
+		return !runs
+	})
+	return err == nil && !runs
+}
+
 // add makes a running process a target unless it is one or has just ended.
 func add(src source.Source, pid uint32) (added bool, err error) {
 	ticks, err := process.StartTicks(procRoot, pid)

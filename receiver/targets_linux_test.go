@@ -85,6 +85,49 @@ func (v *verdicts) IsTarget(t bpf.Target) (keep, known bool) {
 	return keep, known
 }
 
+func (v *verdicts) EachTarget(yield func(bpf.Target) bool) error {
+	for t, keep := range v.keep {
+		if keep && !yield(t) {
+			break
+		}
+	}
+	return nil
+}
+
+// Targets have ended when none of them, nor of their children, runs. A process
+// that nobody has waited for does not run.
+func TestTargetsEnd(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "read go")
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	src := &verdicts{keep: map[bpf.Target]bool{}}
+	named := newTargets(&TargetsConfig{PIDs: []int{cmd.Process.Pid}})
+	require.NoError(t, named.begin(src))
+	require.False(t, named.ended(src), "it runs")
+	require.False(t, newTargets(&TargetsConfig{}).ended(src), "the whole host has no end")
+	own, err := process.StartTicks(procRoot, uint32(os.Getpid()))
+	require.NoError(t, err)
+	child := bpf.Target{PID: uint32(os.Getpid()), StartTicks: own}
+	src.keep[child] = true // as if the target had started us
+	require.NoError(t, in.Close())
+	require.Eventually(t, func() bool {
+		delete(src.keep, child)
+		defer func() { src.keep[child] = true }()
+		return named.ended(src)
+	}, time.Minute, time.Millisecond, "it waits for its parent")
+	require.False(t, named.ended(src), "its child runs")
+	delete(src.keep, child)
+	src.keep[bpf.Target{PID: child.PID, StartTicks: own - 1}] = true
+	require.True(t, named.ended(src), "another process has the number of its child")
+	named.cfg.Cgroups = []string{"/a"}
+	require.False(t, named.ended(src), "others may come")
+}
+
 // noFiles opens nothing.
 type noFiles struct{}
 

@@ -4,10 +4,13 @@ package process
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 )
 
 // stat is what /proc/PID/stat tells (proc_pid_stat(5)).
@@ -51,6 +54,17 @@ func StartTicks(procRoot string, pid uint32) (uint64, error) {
 		return 0, fmt.Errorf("process %d: %w", pid, err)
 	}
 	return st.ticks, nil
+}
+
+// Runs tells whether a process that started at a time in ticks has not ended. One
+// whose first thread has ended runs as long as another does; one that nobody has
+// waited for has ended.
+func Runs(procRoot string, pid uint32, ticks uint64) bool {
+	st, err := readStat(procRoot, pid)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ESRCH)
+	}
+	return st.ticks == ticks && !(st.zombie && st.threads <= 1)
 }
 
 // parseStat reads "pid (comm) state ppid ... flags ...". The name may hold

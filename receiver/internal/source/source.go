@@ -44,9 +44,11 @@ type Source interface {
 	// and not changed.
 	Describe(s *bpf.Sample) ([]*symbolize.Frame, *Labels)
 	// SetTarget keeps or drops the samples of a process, IsTarget tells what
-	// was said of it. Both are for sources that were made to filter.
+	// was said of it, and EachTarget yields what is kept until yield returns
+	// false. They are for sources that were made to filter.
 	SetTarget(t bpf.Target, keep bool) error
 	IsTarget(t bpf.Target) (keep, known bool)
+	EachTarget(yield func(bpf.Target) bool) error
 	// Stop ends sampling, also while Drain runs; Close releases everything.
 	// Both may come twice.
 	Stop()

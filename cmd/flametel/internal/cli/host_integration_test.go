@@ -341,3 +341,24 @@ func TestHostRecordsSeveralKinds(t *testing.T) {
 	assert.Regexp(t, `(?m)^[0-9,]+ opens in `, p.stderr.String())
 	assert.Regexp(t, `(?m)^syscalls: [0-9,]+ calls from \d+ processes`, p.stderr.String())
 }
+
+// A recording of a process ends when the process and what it has started have.
+func TestRecordingEndsWithItsProcess(t *testing.T) {
+	t.Parallel()
+	burn := workloads.Burn.Build(t, "burn-ends")
+	cmd := exec.Command("sh", "-c", `"$1" 600 & read go; kill $!`, "sh", burn)
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = in.Close()
+		_ = cmd.Wait()
+	})
+	p := flametel(t, realReceiver, "record", "-d", "3600", "-F", "499", "-o", "out.folded", "-p", strconv.Itoa(cmd.Process.Pid))
+	p.begin()
+	time.Sleep(time.Second)
+	require.NoError(t, in.Close())
+	assert.Zero(t, p.end(), "%s", p.stderr.String())
+	assert.Regexp(t, `(?m)^process \d+ has ended after [0-9.]+ s, and with it the recording$`, p.stderr.String())
+	assert.Contains(t, p.file("out.folded"), "heavy")
+}

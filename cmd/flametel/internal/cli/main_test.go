@@ -69,14 +69,16 @@ func behaviours() map[string]fakereceiver.Behaviour {
 	idle := &fakereceiver.Data{Accounting: fakereceiver.Accounting{"samples.taken": 198, "samples.idle": 198}}
 	refused := &os.SyscallError{Syscall: "load program: missing CAP_BPF", Err: syscall.EPERM}
 	return map[string]fakereceiver.Behaviour{
-		"samples": {Last: samples()},
-		"early":   {First: samples()},
-		"none":    {Last: idle},
-		"refused": {StartErr: refused},
-		"broken":  {StartErr: errors.New("the kernel is too old")},
-		"late":    {Late: errors.New("the ring is gone"), First: samples()},
-		"warning": {Warn: "Something is odd.", Last: samples()},
-		"hang":    {First: samples(), Hang: true},
+		"samples":   {Last: samples()},
+		"early":     {First: samples()},
+		"none":      {Last: idle},
+		"refused":   {StartErr: refused},
+		"broken":    {StartErr: errors.New("the kernel is too old")},
+		"late":      {Late: errors.New("the ring is gone"), First: samples()},
+		"warning":   {Warn: "Something is odd.", Last: samples()},
+		"ended":     {Last: samples(), Ended: true},
+		"early end": {Last: idle, Ended: true},
+		"hang":      {First: samples(), Hang: true},
 	}
 }
 

@@ -45,6 +45,9 @@ func TestTranscripts(t *testing.T) {
 		{name: "record for programs", args: []string{"record", "-d", "0.1", "-o", "out.svg", "--json", "-q"}},
 		{name: "no folder", args: []string{"record", "-o", "reports/out.svg"}},
 		{name: "no process", args: []string{"record", "-p", "4194304"}},
+		{name: "process ends", behaviour: "ended", args: []string{"record", "-p", "1", "-o", "out.svg"}},
+		{name: "process ends quietly", behaviour: "ended", args: []string{"record", "-q", "-p", "1", "-o", "out.svg"}},
+		{name: "process ended before", behaviour: "early end", args: []string{"record", "-p", "1", "-o", "out.svg"}},
 		{name: "kernel too old", behaviour: "broken", args: []string{"record", "-o", "out.svg"}},
 		{name: "late failure", behaviour: "late", args: []string{"record", "-o", "out.svg"}},
 		{name: "interrupted", args: []string{"record", "-o", "out.svg"}, signals: []syscall.Signal{syscall.SIGINT}},
@@ -81,6 +84,7 @@ var volatile = []struct {
 }{
 	{regexp.MustCompile(`\b(in|after) [0-9]+\.[0-9] s\b`), "$1 T s"},
 	{regexp.MustCompile(`\((\d+ bytes|\d+ kB)\)`), "(SIZE)"},
+	{regexp.MustCompile(`process 1 \([^)]+\)`), "process 1 (NAME)"},
 	{regexp.MustCompile(`own CPU [0-9.]+%`), "own CPU P%"},
 	{regexp.MustCompile(`took \d+ ms`), "took N ms"},
 	{regexp.MustCompile(`\(go1\.\S+ `), "(go1.X, "},

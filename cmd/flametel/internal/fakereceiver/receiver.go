@@ -25,6 +25,8 @@ type Behaviour struct {
 	First, Last *Data
 	// Hang: shutting down never ends.
 	Hang bool
+	// Ended: the processes that are recorded have ended.
+	Ended bool
 }
 
 // NewFactory returns a factory with the type and configuration of the real
@@ -56,6 +58,9 @@ func (f *fake) Start(ctx context.Context, host component.Host) error {
 	}
 	return f.send(ctx, f.First)
 }
+
+// TargetsEnded is that of the receiver.
+func (f *fake) TargetsEnded() bool { return f.Ended }
 
 // Shutdown implements component.Component.
 func (f *fake) Shutdown(ctx context.Context) error {

@@ -131,9 +131,13 @@ func (r *recording) start(ctx context.Context) (err error) {
 	}
 	err = r.during("starting to sample", func() error { return r.pipeline.start(ctx) })
 	if err != nil {
+		if ended := r.endedMeanwhile(); ended != nil {
+			return ended
+		}
 		return r.explain(err)
 	}
 	r.began = time.Now()
+	r.ended.before = r.targetsEnded()
 	r.announce()
 	r.WarnOfNamespace(r.Messages)
 	return nil
@@ -157,10 +161,12 @@ func (r *recording) failed(err error) (int, error) {
 type outcome struct {
 	signal os.Signal // nil if none
 	err    error     // of the receiver
+	// gone: what was recorded has ended, before: even before sampling began.
+	gone, before bool
 }
 
-// wait records until the time is over, the command ends, a signal comes or the
-// receiver fails.
+// wait records until the time is over, what is recorded ends, a signal comes or
+// the receiver fails.
 func (r *recording) wait() outcome {
 	var over <-chan time.Time
 	if d := r.duration(); d > 0 {
@@ -168,6 +174,8 @@ func (r *recording) wait() outcome {
 		defer timer.Stop()
 		over = timer.C
 	}
+	look := time.NewTicker(endedEvery)
+	defer look.Stop()
 	var ended <-chan struct{}
 	if r.command != nil {
 		ended = r.command.Ended()
@@ -180,6 +188,10 @@ func (r *recording) wait() outcome {
 			return outcome{}
 		case <-ended:
 			return outcome{signal: r.signals.now()}
+		case <-look.C:
+			if r.targetsEnded() {
+				return outcome{gone: true, before: r.ended.before}
+			}
 		case s := <-r.signals.first:
 			return outcome{signal: s}
 		case <-r.signals.snapshot:
@@ -200,6 +212,7 @@ func (r *recording) finish(why outcome) (int, error) {
 	writeErr := r.during("writing "+r.names(), r.pipeline.write)
 	if writeErr == nil {
 		r.giveOutputs()
+		r.sayEnded()
 		r.summarize(why.signal)
 	}
 	code := r.code(why)

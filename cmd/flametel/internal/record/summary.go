@@ -164,6 +164,8 @@ func (r *recording) reason(a *tally.Accounting) string {
 	period := time.Second / time.Duration(r.Frequency)
 	onCPU := r.Types[0] == DefaultType
 	switch {
+	case r.ended.gone:
+		return r.endedReason()
 	case onCPU && a != nil && a.Lost == 0 && r.covered(r.counted()) < period:
 		return fmt.Sprintf("the recording was shorter than one sampling period of %s; raise --frequency", span(period))
 	case a == nil || a.Taken == 0:

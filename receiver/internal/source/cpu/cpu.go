@@ -99,6 +99,14 @@ func (s *Source) IsTarget(t bpf.Target) (keep, known bool) {
 	return s.sampler.IsTarget(t)
 }
 
+// EachTarget yields the processes that are kept.
+func (s *Source) EachTarget(yield func(bpf.Target) bool) error {
+	if s.sampler == nil {
+		return errNotStarted
+	}
+	return s.sampler.EachTarget(yield)
+}
+
 // Stop ends sampling.
 func (s *Source) Stop() {
 	if s.sampler != nil {

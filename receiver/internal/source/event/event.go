@@ -188,6 +188,14 @@ func (s *Source) IsTarget(t bpf.Target) (keep, known bool) {
 	return s.tracer.IsTarget(t)
 }
 
+// EachTarget yields the processes that are kept.
+func (s *Source) EachTarget(yield func(bpf.Target) bool) error {
+	if s.tracer == nil {
+		return s.errNotStarted()
+	}
+	return s.tracer.EachTarget(yield)
+}
+
 // Stop ends counting.
 func (s *Source) Stop() {
 	if s.tracer == nil {
