@@ -111,5 +111,5 @@ func Subject(o *Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return o.subject(process), checkCgroups(o.Cgroups)
+	return o.subject(process), checkCgroups(o.Cgroups, cgroupRoots(cgroupRoot))
 }

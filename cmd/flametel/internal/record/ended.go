@@ -3,6 +3,8 @@ package record
 import (
 	"fmt"
 	"time"
+
+	"github.com/flametel/flametel/cmd/flametel/internal/target"
 )
 
 // endedEvery is how often we look whether the processes of a recording have ended.
@@ -46,7 +48,7 @@ func (r *recording) endedReason() string {
 // sampling began.
 func (r *recording) endedMeanwhile() error {
 	for _, pid := range r.PIDs {
-		if checkProcess(pid) != nil {
+		if target.Check(pid) != nil {
 			return fmt.Errorf("process %d had ended before sampling began", pid)
 		}
 	}

@@ -124,12 +124,16 @@ func (o *Options) validateTarget() error {
 		}
 	}
 	for _, id := range o.Containers {
-		if len(id) < minContainerID || len(id) > maxContainerID || strings.Trim(id, "0123456789abcdef") != "" {
+		if !isContainerID(id) {
 			errs = append(errs, fmt.Errorf("--container %q is not %d to %d digits of a container ID, as docker ps or crictl ps shows it",
 				id, minContainerID, maxContainerID))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+func isContainerID(id string) bool {
+	return len(id) >= minContainerID && len(id) <= maxContainerID && strings.Trim(id, "0123456789abcdef") == ""
 }
 
 func (o *Options) validateSampling() error {

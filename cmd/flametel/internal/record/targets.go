@@ -1,7 +1,6 @@
 package record
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/flametel/flametel/cmd/flametel/internal/figures"
+	"github.com/flametel/flametel/cmd/flametel/internal/target"
 	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
 )
 
@@ -19,7 +19,7 @@ import (
 // them does not exist.
 func checkProcesses(pids []int) (name string, err error) {
 	for i, pid := range pids {
-		if err := checkProcess(pid); err != nil {
+		if err := target.Check(pid); err != nil {
 			return "", err
 		}
 		if i == 0 {
@@ -29,42 +29,42 @@ func checkProcesses(pids []int) (name string, err error) {
 	return name, nil
 }
 
-// checkProcess tells a process from a thread: procfs shows both under their
-// numbers.
-func checkProcess(pid int) error {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("process %d does not exist", pid)
-	}
-	if err != nil {
-		return nil // hidden from us; the receiver has the last word
-	}
-	defer func() { _ = f.Close() }()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		group, found := strings.CutPrefix(lines.Text(), "Tgid:")
-		if !found {
+// checkCgroups returns an error if one of the cgroups does not exist below any of
+// the roots. Without a root we cannot tell.
+func checkCgroups(list, roots []string) error {
+	for _, c := range list {
+		path := cgroupPath(c)
+		there := func(root string) bool {
+			_, err := os.Stat(filepath.Join(root, path))
+			return !errors.Is(err, fs.ErrNotExist)
+		}
+		if len(roots) == 0 || slices.ContainsFunc(roots, there) {
 			continue
 		}
-		if leader := strings.TrimSpace(group); leader != strconv.Itoa(pid) {
-			return fmt.Errorf("%d is a thread of process %s; use --pid %s", pid, leader, leader)
+		text := fmt.Sprintf("cgroup %s does not exist; systemd-cgls and %s show those that do", path, cgroupRoot)
+		if id := filepath.Base(path); isContainerID(id) {
+			text += "; for a container use --container " + id
 		}
-		break
+		return errors.New(text)
 	}
 	return nil
 }
 
-// checkCgroups returns an error if one of the cgroups does not exist. Without
-// the unified tree they have several places, and we cannot tell.
-func checkCgroups(list []string) error {
-	if _, err := os.Stat(cgroupRoot + "/cgroup.controllers"); err != nil {
+// cgroupRoots are where trees of cgroups are mounted below a folder: the folder
+// itself if there is one tree, else one for each kind of resource.
+func cgroupRoots(folder string) (roots []string) {
+	if _, err := os.Stat(filepath.Join(folder, "cgroup.controllers")); err == nil {
+		return []string{folder}
+	}
+	// Every cgroup has a list of its processes, a folder without one is none.
+	lists, err := filepath.Glob(filepath.Join(folder, "*", "cgroup.procs"))
+	if err != nil {
 		return nil
 	}
-	for _, c := range list {
-		if _, err := os.Stat(filepath.Join(cgroupRoot, cgroupPath(c))); errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("cgroup %s does not exist; systemd-cgls and %s show those that do", cgroupPath(c), cgroupRoot)
-		}
+	for _, list := range lists {
+		roots = append(roots, filepath.Dir(list))
 	}
-	return nil
+	return roots
 }
 
 // absent returns the containers that no running process belongs to, as far as

@@ -22,6 +22,24 @@ func TestContainersWithoutProcesses(t *testing.T) {
 	assert.Empty(t, absent(nil, root))
 }
 
+func TestCgroupsThatDoNotExist(t *testing.T) {
+	t.Parallel()
+	one, several := t.TempDir(), t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(one, "cgroup.controllers"), nil, 0o600))
+	require.NoError(t, os.MkdirAll(filepath.Join(several, "cpu", "a"), 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Join(several, "memory", "b"), 0o755))
+	for _, tree := range []string{"cpu", "memory"} {
+		require.NoError(t, os.WriteFile(filepath.Join(several, tree, "cgroup.procs"), nil, 0o600))
+	}
+	assert.Equal(t, []string{one}, cgroupRoots(one))
+	assert.Len(t, cgroupRoots(several), 2)
+	assert.NoError(t, checkCgroups([]string{"/a", "b"}, cgroupRoots(several)))
+	assert.EqualError(t, checkCgroups([]string{"/a/c"}, cgroupRoots(several)), "cgroup /a/c does not exist; systemd-cgls and /sys/fs/cgroup show those that do")
+	assert.EqualError(t, checkCgroups([]string{"0123456789ab"}, cgroupRoots(one)),
+		"cgroup /0123456789ab does not exist; systemd-cgls and /sys/fs/cgroup show those that do; for a container use --container 0123456789ab")
+	assert.NoError(t, checkCgroups([]string{"/a"}, cgroupRoots(t.TempDir())), "no tree is mounted, so nobody knows")
+}
+
 func TestCgroupPaths(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/flametel/flametel/cmd/flametel/internal/target"
 	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
 	"github.com/flametel/flametel/symbolize"
 	"github.com/flametel/flametel/symbolize/addr"
@@ -34,6 +35,9 @@ func Run(w io.Writer, o *Options) error {
 	defer s.Close()
 	open := func() (*symbolize.Process, error) { return s.OpenFile(o.File) }
 	if o.PID != 0 {
+		if err := target.Check(o.PID); err != nil {
+			return err
+		}
 		open = func() (*symbolize.Process, error) { return s.OpenProcess(o.PID) }
 	}
 	p, err := open()

@@ -132,7 +132,7 @@ func TestWhatCannotBeShown(t *testing.T) {
 	for file, want := range map[string]string{"text": "it is not an ELF file: give a program", "core": "it is a core file", "a.o": "it is not linked", "missing": "no such file", "fifo": "not a regular file", ".": "not a regular file"} {
 		assert.ErrorContains(t, Run(&bytes.Buffer{}, &Options{File: filepath.Join(dir, file)}), want)
 	}
-	assert.ErrorContains(t, Run(&bytes.Buffer{}, &Options{PID: 1 << 30}), "no such file")
+	assert.ErrorContains(t, Run(&bytes.Buffer{}, &Options{PID: 1 << 30}), "does not exist")
 }
 
 func TestParseAddress(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/flametel/flametel/cmd/flametel/internal/record"
+	"github.com/flametel/flametel/cmd/flametel/internal/target"
 	"github.com/flametel/flametel/receiver/live"
 )
 
@@ -33,6 +34,11 @@ type session struct {
 // Run prints lines until the user or the time ends it, and returns the exit
 // code. Options must be valid; open is live.Open.
 func Run(s *record.Settings, o *Options, open func(*live.Options) (live.Source, error)) (int, error) {
+	for _, pid := range o.PIDs {
+		if err := target.Check(pid); err != nil {
+			return record.CodeFailure, err
+		}
+	}
 	source, err := open(&o.Options)
 	if err != nil {
 		return s.StartFailed(err)

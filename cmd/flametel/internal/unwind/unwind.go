@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/flametel/flametel/bpf/unwind"
+	"github.com/flametel/flametel/cmd/flametel/internal/target"
 	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
 	"github.com/flametel/flametel/symbolize/elffile"
 	"github.com/flametel/flametel/symbolize/procmap"
@@ -32,9 +33,12 @@ func Run(w io.Writer, o *Options) error {
 		fmt.Fprintln(w, terminal.Escape(o.File))
 		return describe(w, o.File, o.Rows)
 	}
+	if err := target.Check(o.PID); err != nil {
+		return err
+	}
 	mappings, err := procmap.Read("/proc", o.PID)
 	if err != nil {
-		return fmt.Errorf("process %d does not exist or is not ours to see: %w", o.PID, err)
+		return fmt.Errorf("process %d: %w", o.PID, err)
 	}
 	if len(mappings) == 0 {
 		return fmt.Errorf("process %d has no code of its own: it is a kernel thread or has ended", o.PID)
