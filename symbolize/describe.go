@@ -23,10 +23,34 @@ type Description struct {
 	GNUBuildID string // lower-case hexadecimal
 	GoBuildID  string
 	Segments   []elffile.Segment
+	// Names says what of the code has names.
+	Names Names
 	// Attempts are the places where symbols were looked for, in this order.
 	Attempts []Attempt
 	// Reason is why nothing in the file has a name, ReasonNone if something has.
 	Reason Reason
+}
+
+// Names is what of the code of a file has names.
+type Names struct {
+	Named       int  // ranges that a symbol names
+	Functions   int  // that unwind information tells apart; 0 if that is not there
+	GoFunctions int  // that the line table of Go names
+	Full        bool // there is a symbol table in full, not only the dynamic one
+	Debug       bool // there is debug information
+}
+
+func namesOf(m *image) Names {
+	n := Names{Named: m.symbols.Len(), Full: m.symtab, Debug: m.debug}
+	if t := m.tables; t != nil {
+		if t.golang != nil {
+			n.GoFunctions = t.golang.Len()
+		}
+		if m.functions {
+			n.Functions = t.functions.Len()
+		}
+	}
+	return n
 }
 
 // Describe reads the file of an object once more and tells what was found. It
@@ -46,6 +70,9 @@ func (s *Symbolizer) Describe(o *Object) Description {
 		img := s.load(o, &t)
 		d.GNUBuildID, d.GoBuildID = fmt.Sprintf("%x", img.buildID), img.goBuildID
 		d.Segments, d.Reason = img.segments, img.reason
+		if d.Reason == ReasonNone {
+			d.Names = namesOf(img)
+		}
 	}
 	d.Attempts = t.attempts
 	return d

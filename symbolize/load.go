@@ -25,6 +25,9 @@ type image struct {
 	// other code has debug information.
 	goStart, goLimit addr.File
 	debug            bool
+	// symtab tells that there is a symbol table in full, here or in a separate
+	// file; without one only what other files may call has a name.
+	symtab bool
 	// functions tells that unnamed functions can be told apart.
 	functions bool
 	// awaited tells that a debug file is being fetched.

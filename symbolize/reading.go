@@ -86,8 +86,10 @@ func (r *reading) others(f *elffile.File, img *image) (more []*elffile.File, don
 		}
 	}
 	if !symtab {
-		more = append(more, r.mini(f)...)
+		mini := r.mini(f)
+		more, symtab = append(more, mini...), len(mini) > 0
 	}
+	img.symtab = symtab
 	if t.debugFile != nil {
 		r.addSupplement(t)
 		img.debug, img.tables = true, t

@@ -56,5 +56,5 @@ Flags:
       --rows      print every row
   -h, --help      print this
 
-Recordings walk stacks by frame pointer; this shows what is there for code that keeps none.
+Recordings walk stacks by the same rows, and by frame pointer where there are none.
 `

@@ -47,7 +47,7 @@ func Run(w io.Writer, o *Options) error {
 	if len(p.Mappings) == 0 {
 		return fmt.Errorf("process %d has no code of its own: it is a kernel thread or has ended", o.PID)
 	}
-	out := &printer{w: w}
+	out := &printer{w: w, inlines: !o.NoInlines}
 	if len(o.Addresses) == 0 {
 		out.mappings(s, p, o.PID != 0)
 		return out.err
@@ -76,8 +76,9 @@ func ParseAddress(text string) (addr.Virtual, error) {
 
 // printer writes until there is an error.
 type printer struct {
-	w   io.Writer
-	err error
+	w       io.Writer
+	inlines bool // debug information is looked for
+	err     error
 }
 
 func (p *printer) printf(format string, args ...any) {
@@ -107,12 +108,15 @@ func (p *printer) mappings(s *symbolize.Symbolizer, proc *symbolize.Process, ran
 			p.printf("\n")
 		}
 		p.printf("%s\n", terminal.Escape(m.Object.Path()))
+		d := s.Describe(m.Object)
+		if text := verdict(&d, p.inlines); text != "" {
+			p.printf("  %s\n", text)
+		}
 		for j := range proc.Mappings[i:] {
 			if other := &proc.Mappings[i+j]; ranges && other.Object == m.Object {
 				p.printf("  %-14s %#x-%#x, offset %#x\n", "mapped at", uint64(other.Start), uint64(other.Limit), uint64(other.Offset))
 			}
 		}
-		d := s.Describe(m.Object)
 		p.description(&d)
 		generated = generated || d.Reason == symbolize.ReasonNoMap
 	}
@@ -136,6 +140,9 @@ func (p *printer) description(d *symbolize.Description) {
 	}
 }
 
+// foundBy are the sources of separate debug files, by what they were found.
+var foundBy = map[string]string{"build_id": "build ID", "debug_link": "debug link"}
+
 // attempts prints each place on a line, with all that was wrong there.
 func (p *printer) attempts(all []symbolize.Attempt) {
 	for _, a := range all {
@@ -143,7 +150,11 @@ func (p *printer) attempts(all []symbolize.Attempt) {
 		if a.Err != nil {
 			text = strings.ReplaceAll(a.Err.Error(), "\n", "; ")
 		}
-		p.field(strings.ReplaceAll(a.Source, "_", " "), text)
+		label := strings.ReplaceAll(a.Source, "_", " ")
+		if by := foundBy[a.Source]; by != "" {
+			label, text = "debug file", text+" (by "+by+")"
+		}
+		p.field(label, text)
 	}
 }
 

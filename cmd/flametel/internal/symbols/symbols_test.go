@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -64,7 +65,7 @@ func TestFile(t *testing.T) {
 	dir, outer := build(t)
 	file := filepath.Join(dir, "lib.so")
 	out := run(t, Options{File: file})
-	for _, want := range []string{file + "\n", "build ID       0102\n", "code           0x", "dwarf          in the file itself\n", "named ranges\n"} {
+	for _, want := range []string{file + "\n  its functions have names, and inlined calls and lines are known\n", "build ID       0102\n", "code           0x", "dwarf          in the file itself\n", "named ranges\n"} {
 		assert.Contains(t, out, want)
 	}
 	for off := range uint64(16) {
@@ -81,6 +82,8 @@ func TestWhyThereIsNoName(t *testing.T) {
 	t.Parallel()
 	dir, outer := build(t)
 	out := run(t, Options{File: filepath.Join(dir, "plain.so"), Addresses: []addr.Virtual{addr.Virtual(outer) - 16, 0x7fffffff}})
+	file := run(t, Options{File: filepath.Join(dir, "plain.so")})
+	assert.Regexp(t, `plain.so\n  stripped: .*, from \.dynsym; its debug package \(build ID 0102\) names the rest\n`, file)
 	assert.Contains(t, out, "debug file     debug file of "+filepath.Join(dir, "plain.so")+": no debug information")
 	assert.Contains(t, out, "no name        no_symbol\n")
 	assert.Contains(t, out, "no name        no_mapping\n")
@@ -113,7 +116,7 @@ func TestProcess(t *testing.T) {
 	out := run(t, Options{PID: os.Getpid()})
 	exe, err := os.Executable()
 	require.NoError(t, err)
-	assert.Contains(t, out, exe+"\n  mapped at      0x")
+	assert.Regexp(t, regexp.QuoteMeta(exe)+`\n  all [0-9,]+ functions of Go have names, files and lines\n  mapped at      0x`, out)
 	assert.Contains(t, out, "go             line table of go")
 	assert.Contains(t, run(t, Options{PID: os.Getpid(), Addresses: []addr.Virtual{1}}), "no_mapping")
 }

@@ -83,5 +83,6 @@ func describe(w io.Writer, name string, rows bool) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	fmt.Fprintln(w, verdict(f, table))
 	return table.Describe(w, rows)
 }

@@ -22,6 +22,7 @@ func TestFile(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	var b bytes.Buffer
 	require.NoError(t, Run(&b, &Options{File: filepath.Join(dir, "a"), Rows: true}))
+	assert.Regexp(t, `/a\ncan be walked by its unwind information: \d+ functions, \d+\.\d% of the code; the other \d+\.\d% by frame pointer\n`, b.String())
 	assert.Contains(t, b.String(), "complete true")
 	assert.Contains(t, b.String(), "cfa=sp+8")
 	assert.Contains(t, b.String(), "end: no caller", "_start")
