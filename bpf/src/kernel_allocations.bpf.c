@@ -11,6 +11,7 @@
 #include <bpf/bpf_core_read.h>
 
 #define FT_IN_INTERRUPTS
+#include "allocs.h"
 #include "looks.h"
 
 /* Size of a page. */
@@ -156,15 +157,6 @@ static __always_inline int ft_allocated(void *ctx, u64 what, u64 asked, u64 give
 out:
 	ft_scratch_put(s);
 	return 0;
-}
-
-/* The verifier does not admit arguments of type void *. */
-static __always_inline bool ft_failed(u64 *ctx)
-{
-	u64 ptr = 0;
-
-	bpf_probe_read_kernel(&ptr, sizeof(ptr), &ctx[1]);
-	return !ptr;
 }
 
 /* call_site, ptr, bytes_req, bytes_alloc, ... */

@@ -11,6 +11,7 @@
 #include <bpf/bpf_core_read.h>
 
 #define FT_IN_INTERRUPTS
+#include "allocs.h"
 #include "calls.h"
 #include "filecalls.h"
 #include "files.h"
@@ -419,7 +420,7 @@ static __always_inline int ft_stream_allocated(u64 what, u64 bytes, const char *
 SEC("tp_btf/kmalloc")
 int stream_kmalloc(u64 *ctx)
 {
-	if (ctx[2] < min_bytes || !ctx[1])
+	if (ctx[2] < min_bytes || ft_failed(ctx))
 		return 0;
 	return ft_stream_allocated(FT_KMALLOC, ctx[3], 0);
 }
@@ -430,7 +431,7 @@ int stream_slab(u64 *ctx)
 {
 	struct kmem_cache *cache = (void *)ctx[2];
 
-	if (cache->size < min_bytes || !ctx[1])
+	if (cache->size < min_bytes || ft_failed(ctx))
 		return 0;
 	return ft_stream_allocated(FT_SLAB, cache->size, cache->name);
 }
