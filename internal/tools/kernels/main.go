@@ -45,7 +45,7 @@ var machines = []machine{
 }
 
 // patience is how long a machine may take, from its start to its end.
-const patience = 10 * time.Minute
+const patience = 30 * time.Minute
 
 func main() {
 	if err := run(); err != nil {
@@ -185,22 +185,40 @@ func (m *machine) boot(image, initrd string) error {
 	return errors.Join(complete(filepath.Base(image), text), checkCalls(filepath.Base(image), text), checkEvents(filepath.Base(image), text))
 }
 
-// checkEvents wants stacks of each kind; a machine without network sends nothing
+// checkEvents wants stacks of each kind, and lines of each trace; a machine without network sends nothing
 // again, and locks need not be contended, but both must be recorded.
 func checkEvents(kernel, text string) error {
+	return errors.Join(
+		atLeast(kernel, text, "EVENTS", "stacks", []least{
+			{"off_cpu", 1}, {"syscalls", 1}, {"file_opens", 1}, {"file_reads", 1}, {"page_faults", 1},
+			{"kernel_allocations", 1}, {"lock_contention", 0}, {"tcp_retransmits", 0},
+		}),
+		atLeast(kernel, text, "TRACE", "lines", []least{
+			{"syscalls", 1}, {"opens", 1}, {"reads", 1}, {"offcpu", 1}, {"allocations", 1}, {"retransmits", 0},
+		}))
+}
+
+// least is how many there have to be of something.
+type least struct {
+	name string
+	n    int
+}
+
+// atLeast looks for lines of a mark, a name and a number.
+func atLeast(kernel, text, mark, of string, wants []least) error {
 	var errs []error
-	for kind, want := range map[string]int{
-		"off_cpu": 1, "syscalls": 1, "file_opens": 1, "file_reads": 1, "page_faults": 1,
-		"kernel_allocations": 1, "lock_contention": 0, "tcp_retransmits": 0,
-	} {
-		stacks := -1
-		if at := strings.Index(text, "EVENTS "+kind+" "); at >= 0 {
-			_, _ = fmt.Sscan(text[at+len("EVENTS "+kind+" "):], &stacks)
+	for _, want := range wants {
+		begin, n := mark+" "+want.name+" ", -1
+		if at := strings.Index(text, begin); at >= 0 {
+			_, _ = fmt.Sscan(text[at+len(begin):], &n)
 		}
-		fmt.Printf("%s: %s: %d stacks\n", kernel, kind, stacks)
-		if stacks < want {
-			errs = append(errs, fmt.Errorf("%s: too little was recorded", kind))
+		fmt.Printf("%s: %s %s: %d %s\n", kernel, strings.ToLower(mark), want.name, n, of)
+		if n < want.n {
+			errs = append(errs, fmt.Errorf("%s %s: too few %s", strings.ToLower(mark), want.name, of))
 		}
+	}
+	if len(errs) > 0 {
+		errs = append(errs, errors.New(text))
 	}
 	return errors.Join(errs...)
 }

@@ -69,7 +69,25 @@ func recordEvents() {
 		}
 		fmt.Printf("EVENTS %s %d\n", kind, strings.Count(string(text), "\n"))
 	}
+	for _, args := range [][]string{
+		{"syscalls"}, {"opens"}, {"reads"}, {"offcpu"}, {"allocations", "--min-size", "4096"}, {"retransmits"},
+	} {
+		trace(args...)
+	}
 	close(stop)
+}
+
+// trace runs flametel trace and says how many lines it prints.
+func trace(args ...string) {
+	cmd := exec.Command("/bin/flametel", append([]string{"trace", "-d", "2", "--json"}, args...)...)
+	cmd.Stderr = os.Stdout
+	text, err := cmd.Output()
+	const nothing = 3 // exit code: there was nothing to see
+	if err != nil && cmd.ProcessState.ExitCode() != nothing {
+		fmt.Println("failed:", cmd.Args, err)
+		return
+	}
+	fmt.Printf("TRACE %s %d\n", args[0], strings.Count(string(text), "\n"))
 }
 
 func run(name string, args ...string) {
