@@ -314,7 +314,7 @@ func TestAccounting(t *testing.T) {
 	for i := range 2 {
 		prof := m.accounting("host-a", map[string]any{
 			"flametel.samples.taken": 100, "flametel.samples.kept": 25, "flametel.samples.idle": 60,
-			"flametel.samples.filtered": 10, "flametel.samples.lost": 5,
+			"flametel.samples.filtered": 10, "flametel.samples.lost": 5, "flametel.samples.missed": 8,
 			"flametel.samples.lost.counts_full": 2, "flametel.samples.lost.stacks_full": 3,
 			"flametel.stacks.truncated": 1, "flametel.frames.total": 400, "flametel.frames.unknown": 4,
 			"flametel.frequency.asked": 99.0, "flametel.frequency.achieved": 98.0 + float64(i), "flametel.cpus": 4,
@@ -328,6 +328,7 @@ func TestAccounting(t *testing.T) {
 	assert.Equal(t, int64(200), a.Taken)
 	assert.Equal(t, a.Taken, a.Kept+a.Idle+a.Filtered+a.Lost)
 	assert.Equal(t, []callgraph.Loss{{Cause: "counts_full", Count: 4}, {Cause: "stacks_full", Count: 6}}, a.LostBy)
+	assert.Equal(t, int64(16), a.Missed)
 	assert.Equal(t, int64(2), a.TruncatedStacks)
 	assert.Equal(t, int64(800), a.Frames)
 	assert.Equal(t, int64(8), a.UnknownFrames)

@@ -35,7 +35,9 @@ type Accounting struct {
 	Taken, Kept, Idle, Filtered, Lost int64
 	LostBy                            []Loss // sorted by cause
 	// LeftOut are those of Kept that were removed later, on request.
-	LeftOut         int64
+	LeftOut int64
+	// Missed are ticks of busy CPUs that never came; they are no part of Taken.
+	Missed          int64
 	TruncatedStacks int64
 	// Frames and UnknownFrames count each frame once for every sample it
 	// stands in.
@@ -73,7 +75,7 @@ func (a *Accounting) add(attrs map[string]pcommon.Value, covers time.Duration) {
 	counters := map[string]*int64{
 		"samples.taken": &a.Taken, "samples.kept": &a.Kept, "samples.idle": &a.Idle,
 		"samples.filtered": &a.Filtered, "samples.lost": &a.Lost,
-		"samples.left_out": &a.LeftOut,
+		"samples.left_out": &a.LeftOut, "samples.missed": &a.Missed,
 		"stacks.truncated": &a.TruncatedStacks,
 		"frames.total":     &a.Frames, "frames.unknown": &a.UnknownFrames,
 	}
@@ -121,7 +123,7 @@ func (a *Accounting) addLoss(cause string, n int64) {
 func (a *Accounting) merge(b *Accounting) {
 	for _, c := range []struct{ to, from *int64 }{
 		{&a.Taken, &b.Taken}, {&a.Kept, &b.Kept}, {&a.Idle, &b.Idle},
-		{&a.Filtered, &b.Filtered}, {&a.Lost, &b.Lost}, {&a.LeftOut, &b.LeftOut},
+		{&a.Filtered, &b.Filtered}, {&a.Lost, &b.Lost}, {&a.LeftOut, &b.LeftOut}, {&a.Missed, &b.Missed},
 		{&a.TruncatedStacks, &b.TruncatedStacks},
 		{&a.Frames, &b.Frames}, {&a.UnknownFrames, &b.UnknownFrames}, {&a.CPUs, &b.CPUs},
 	} {

@@ -68,6 +68,8 @@ type accounting struct {
 	Idle              int64           `json:"idle"`
 	Filtered          int64           `json:"filtered"`
 	Lost              int64           `json:"lost"`
+	LeftOut           int64           `json:"leftOut,omitempty"`
+	Missed            int64           `json:"missed,omitempty"`
 	LostBy            []loss          `json:"lostBy,omitempty"`
 	TruncatedStacks   int64           `json:"truncatedStacks"`
 	Frames            int64           `json:"frames"`
@@ -102,7 +104,7 @@ func sourceOf(s callgraph.Side, group string) source {
 	}
 	if a := s.Meta.Accounting; a != nil {
 		out.Accounting = &accounting{
-			Taken: a.Taken, Kept: a.Kept, Idle: a.Idle, Filtered: a.Filtered, Lost: a.Lost,
+			Taken: a.Taken, Kept: a.Kept, Idle: a.Idle, Filtered: a.Filtered, Lost: a.Lost, LeftOut: a.LeftOut, Missed: a.Missed,
 			TruncatedStacks: a.TruncatedStacks, Frames: a.Frames, UnknownFrames: a.UnknownFrames,
 			FrequencyAsked: number(a.FrequencyAsked), FrequencyAchieved: number(a.FrequencyAchieved), CPUs: a.CPUs,
 		}
@@ -128,7 +130,7 @@ func (s *source) side() callgraph.Side {
 	}
 	if a := s.Accounting; a != nil {
 		to := &callgraph.Accounting{
-			Taken: a.Taken, Kept: a.Kept, Idle: a.Idle, Filtered: a.Filtered, Lost: a.Lost,
+			Taken: a.Taken, Kept: a.Kept, Idle: a.Idle, Filtered: a.Filtered, Lost: a.Lost, LeftOut: a.LeftOut, Missed: a.Missed,
 			TruncatedStacks: a.TruncatedStacks, Frames: a.Frames, UnknownFrames: a.UnknownFrames, CPUs: a.CPUs,
 		}
 		for _, l := range a.LostBy {

@@ -78,7 +78,7 @@ func origin(g *callgraph.Graph) string {
 		parts = append(parts, g.Meta.Start.UTC().Format("2006-01-02 15:04:05 UTC"))
 	}
 	if a := g.Meta.Accounting; a != nil {
-		parts = append(parts, counted("idle", a.Idle), counted("filtered", a.Filtered), counted("left out", a.LeftOut), counted("stacks truncated", a.TruncatedStacks))
+		parts = append(parts, counted("idle", a.Idle), counted("filtered", a.Filtered), counted("left out", a.LeftOut), counted("never taken", a.Missed), counted("stacks truncated", a.TruncatedStacks))
 		for _, l := range a.LostBy {
 			parts = append(parts, counted("lost: "+display(l.Cause), l.Count))
 		}

@@ -87,7 +87,7 @@ func sample() *callgraph.Graph {
 	g.Meta = callgraph.Meta{
 		Start: stackgen.Start(), Duration: 30 * time.Second, Hosts: []string{"host-a"},
 		Accounting: &callgraph.Accounting{
-			Taken: 102_000, Kept: 101_039, Idle: 800, Filtered: 61, Lost: 100,
+			Taken: 102_000, Kept: 101_039, Idle: 800, Filtered: 61, Lost: 100, Missed: 16,
 			LostBy:          []callgraph.Loss{{Cause: "counts_full", Count: 100}},
 			TruncatedStacks: 3, FrequencyAsked: 99, FrequencyAchieved: 98.72, CPUs: 4,
 		},
