@@ -44,6 +44,14 @@ func testComparisonColors(t *testing.T, b *browser) {
 	tb.hover("cache")
 	assert.Contains(t, tb.tip(), "v1 → v2: 0.00% → 14.99% (+14.99 points), new")
 	assert.Equal(t, 1, eval[int](tb, `document.querySelectorAll('[data-ft=frames] path[stroke="#7A0000"]').length`), "outlined")
+	assert.Contains(t, tb.tip(), "3,000 samples (14.99%) of all in v2, self 3,000 samples (14.99%)\n")
+	assert.Contains(t, tb.tip(), "Everywhere in v2: ")
+	assert.Contains(t, file, "3,000 samples (14.99%) of all in v2, self")
+	assert.GreaterOrEqual(t, eval[float64](tb, `(() => {
+		const line = document.querySelector('[data-ft=frames] path[stroke="#7A0000"]'), { y, height } = line.getBBox();
+		const label = Array.from(document.querySelectorAll('[data-ft=frames] text')).find(t => t.textContent === 'cache');
+		return y + height - line.getAttribute('stroke-width') / 2 - label.getAttribute('y');
+	})()`), 3.0, "the outline leaves the descent of the label alone")
 	assert.Less(t, differing(tb.shot(file, true), tb.shot(file, false), 190), 0.005)
 }
 

@@ -111,7 +111,7 @@ func marks() []mark {
 		{"unknown", "1.5 2.5", 2, "#4A4A4A"},    // likewise
 		{"inlined", "3 3", 1, colorText},        // along the lower edge
 		{"hatched", "1.5 4.5", 15, "#00000055"}, // across
-		{"new", "", 1.5, "#7A0000"},             // around
+		{"new", "", 1, "#7A0000"},               // around
 	}
 }
 

@@ -90,7 +90,7 @@ func changeText(c callgraph.Change) string {
 // with changeEntries. Parts are of the larger side.
 func (s colorScheme) steps() []colorStep {
 	return []colorStep{
-		{Color: s.More[0], Text: "more: ≥ half"}, {Color: s.More[1], Text: "≥ a tenth"}, {Color: s.More[2], Text: "< a tenth"},
+		{Color: s.More[0], Text: "more: ≥ half of the larger side"}, {Color: s.More[1], Text: "≥ a tenth"}, {Color: s.More[2], Text: "< a tenth"},
 		{Color: s.Less[0], Text: "less: ≥ half"}, {Color: s.Less[1], Text: "≥ a tenth"}, {Color: s.Less[2], Text: "< a tenth"},
 		{Color: s.Same, Text: "within noise"},
 	}

@@ -72,8 +72,8 @@ func markPath(name string, x, y, w float64) string {
 		return fmt.Sprintf("M%.1f %.1fh%.1f", x+2, y+rowSize-0.5, w-4)
 	case "hatched":
 		return fmt.Sprintf("M%.1f %.1fh%.1f", x, y+rowSize/2, w)
-	case "new":
-		return fmt.Sprintf("M%.1f %.1fh%.1fv%dh%.1fz", x+1, y+1, w-2, rowSize-2, 2-w)
+	case "new": // at the very edge, where it leaves the descent of the label alone
+		return fmt.Sprintf("M%.1f %.1fh%.1fv%dh%.1fz", x+0.5, y+0.5, w-1, rowSize-1, 1-w)
 	}
 	return fmt.Sprintf("M%.1f %.1fv%d", x+1, y, rowSize)
 }
@@ -95,9 +95,10 @@ func (d *drawing) look(b box) look {
 			title: fmt.Sprintf("%s frames too narrow to draw\n%s", grouped(int64(b.small)), share),
 		}
 	}
-	var change string
+	var change, side string
 	l := look{name: "all", fill: colorGroup}
 	if d.cmp != nil {
+		side = " of all in " + display(d.cmp.Sides[1].Label)
 		c := d.cmp.Change(d.before[b.node], d.totals[b.node])
 		fill, mark := schemes()[defaultScheme].ofChange(c)
 		l.fill, change = fill, changeText(c)
@@ -106,11 +107,12 @@ func (d *drawing) look(b box) look {
 		}
 	}
 	if b.node == 0 {
-		l.title = strings.Join(nonEmpty([]string{l.name, share, change}), "\n")
+		l.title = strings.Join(nonEmpty([]string{l.name, share + side, change}), "\n")
 		return l.narrowed(b.w)
 	}
 	f := &d.Graph.Frames[d.Nodes[b.node].Frame]
 	l.name = display(f.Name)
+	share += side
 	if self := d.Self[d.opts.Weight][b.node]; self > 0 {
 		share += fmt.Sprintf(", self %s (%s)", d.unit.format(self), percent(self, d.totals[0]))
 	}

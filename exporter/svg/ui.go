@@ -19,13 +19,21 @@ type ui struct {
 	Palette  []string               `json:"palette"`
 	Legends  map[string][]colorStep `json:"legends"` // by way of colouring
 	Texts    map[string]string      `json:"texts"`
-	Keys     [][4]any               `json:"keys"`
+	Keys     [][5]any               `json:"keys"`
 	Compared *uiCompared            `json:"compared"`
 	Lines    []string               `json:"lines"` // of provenance
 	Colors   map[string]any         `json:"colors"`
 	Geometry map[string]any         `json:"geometry"`
 	Special  map[string]bool        `json:"special"` // names that are hatched
+	Worker   string                 `json:"worker"`
 }
+
+// worker is a script that tests names apart from the page. It stands here for the
+// same reason as the texts below.
+const worker = `onmessage = e => {
+	const [text, flags, names] = e.data, re = new RegExp(text, flags);
+	postMessage(names.map(name => re.test(name)));
+};`
 
 type uiKind struct {
 	Name   string   `json:"name"`
@@ -45,7 +53,7 @@ type uiCompared struct {
 func (d *drawing) ui() (string, error) {
 	u := ui{
 		Layout: d.opts.Layout, Unit: d.unit, Seconds: secondsPerSample(d.Graph), Weight: d.opts.Weight,
-		Marks: marks(), Palette: palette(), Legends: legends(), Texts: texts(), Lines: d.provenance(), Special: map[string]bool{
+		Marks: marks(), Palette: palette(), Legends: legends(), Texts: texts(), Lines: d.provenance(), Worker: worker, Special: map[string]bool{
 			callgraph.NameTruncated: true, callgraph.NameFull: true,
 		},
 		Colors: map[string]any{"small": colorSmall, "match": colorMatch, "other": colorOther, "group": colorGroup},
@@ -62,7 +70,7 @@ func (d *drawing) ui() (string, error) {
 		if d.cmp == nil && strings.HasPrefix(k.Text, "comparison") {
 			continue
 		}
-		u.Keys = append(u.Keys, [4]any{k.Keys, k.Action, k.Text, k.OnFrame})
+		u.Keys = append(u.Keys, [5]any{k.Keys, k.Action, k.Text, k.OnFrame, shownKeys.Replace(k.Keys)})
 	}
 	if c := d.cmp; c != nil {
 		u.Compared = &uiCompared{
@@ -76,6 +84,9 @@ func (d *drawing) ui() (string, error) {
 	b, err := json.Marshal(u)
 	return string(b), err
 }
+
+// shownKeys writes names of keys as readers know them.
+var shownKeys = strings.NewReplacer("C-", "Ctrl-", "Arrow", "")
 
 // legends are those of the ways of colouring that are the same for all files.
 func legends() map[string][]colorStep {

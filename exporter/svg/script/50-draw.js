@@ -51,7 +51,7 @@
     const h = geo.rowSize;
     if (name === 'inlined') return `M${x + 2} ${y + h - 0.5}h${w - 4}`;
     if (name === 'hatched') return `M${x} ${y + h / 2}h${w}`;
-    if (name === 'new') return `M${x + 1} ${y + 1}h${w - 2}v${h - 2}h${2 - w}z`;
+    if (name === 'new') return `M${x + 0.5} ${y + 0.5}h${w - 1}v${h - 1}h${1 - w}z`;
     return `M${x + 1} ${y}v${h}`;
   }
 

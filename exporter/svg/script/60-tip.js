@@ -5,21 +5,21 @@
   function linesOf({ t, kids, small, pane }) {
     const v = valueOf(kids || [t]), share = (v, of) => amount(v) + ' (' + percent(v, of) + ')';
     if (kids) return [plural(small, 'frame') + words.tooNarrow, share(v, all)];
-    const f = frames[t.f], out = [nameOf(t)];
+    const f = frames[t.f], out = [nameOf(t)], side = compared ? ' in ' + inOrder(compared.labels)[1] : '';
     const line = text => text && out.push(text);
     if (f) {
       line(ui.kinds[f.kind].name + (f.inlined ? ', inlined' : '') + (f.module ? ' · ' + f.module : ''));
       line(f.file && f.file + (f.line ? ':' + f.line : ''));
     }
     const self = v - valueOf(grow(t));
-    line(share(v, all) + ' of all' + (t.down && t.up ? ', self ' + share(max(0, self), all) : ''));
+    line(share(v, all) + ' of all' + side + (t.down && t.up ? ', self ' + share(max(0, self), all) : ''));
     if (ui.seconds) line('≈ ' + (v * ui.seconds).toPrecision(3) + words.cpu);
     if (zoomed(pane) && t.depth >= pane.view.t.depth) line(percent(v, value(pane.view.t)) + words.ofZoom);
     if (t.up) line(percent(v, value(t.up)) + ' of its ' + (t.down ? 'caller' : 'callee'));
     if (compared) line(inOrder(compared.labels).join(' → ') + ': ' + changeText(change(value(t, 0), v)));
     if (f && f.kind < 4) {
       const { total, self, nodes } = figures(functions), g = functions.of[t.f];
-      line(`Everywhere: ${share(last(total)[g], all)}, self ${share(last(self)[g], all)}, at ${plural(nodes[g], 'place')}`);
+      line(`Everywhere${side}: ${share(last(total)[g], all)}, self ${share(last(self)[g], all)}, at ${plural(nodes[g], 'place')}`);
     }
     return out;
   }
@@ -76,7 +76,7 @@
   function move(key) {
     const here = focus && boxOf(focus);
     if (!here) return focusOn(panes[0].view.t);
-    const dy = key === 'ArrowUp' ? -1 : key === 'ArrowDown' ? 1 : 0, middle = here.x + here.w / 2;
+    const dy = { ArrowUp: -1, ArrowDown: 1 }[key] || 0, middle = here.x + here.w / 2;
     const next = boxes.filter(b => !b.kids && b.y === here.y + dy * geo.rowStep &&
       (dy ? b.x < here.x + here.w && b.x + b.w > here.x : key === 'ArrowLeft' ? b.x < here.x : b.x > here.x));
     // Down a tower the widest frame, aside the nearest.

@@ -18,7 +18,7 @@
     };
     const timer = setTimeout(stop, 2000);
     try {
-      worker = new Worker(URL.createObjectURL(new Blob(['onmessage=e=>{let[t,f,n]=e.data,r=RegExp(t,f);postMessage(n.map(x=>r.test(x)))}'])));
+      worker = new Worker(URL.createObjectURL(new Blob([ui.worker])));
       worker.onmessage = e => stop(e.data);
       worker.onerror = () => stop();
       worker.postMessage([text, flags, names]);

@@ -57,9 +57,7 @@
   }
 
   function closePanel() {
-    if (!panel) return;
-    panel.remove();
-    panel = null;
+    if (panel) panel = panel.remove();
   }
 
   const row = (tag, cells) => html('tr', {}, ...cells.map(([content, cls]) => html(tag, { class: cls || '' }, content)));
@@ -68,8 +66,8 @@
   // showMenu lists all actions, or those on a frame.
   function showMenu(onFrame) {
     const list = ui.keys.filter(k => !onFrame || k[3]);
-    openPanel('help', onFrame ? nameOf(focus).slice(0, 200) : words.keys, table([['Key'], ['Action']], list.map(([keys, name, text]) =>
-      row('td', [[html('kbd', {}, keys.replace(/C-/g, 'Ctrl-').replace(/Arrow/g, ''))], [button(text, () => {
+    openPanel('help', onFrame ? nameOf(focus).slice(0, 200) : words.keys, table([['Key'], ['Action']], list.map(([, name, text, , shown]) =>
+      row('td', [[html('kbd', {}, shown)], [button(text, () => {
         closePanel();
         act(name);
       })]]))));

@@ -53,8 +53,7 @@
     const name = byKey[(control ? 'C-' : '') + key];
     if (event.target === input) {
       if (key === 'Enter' && !typed) {
-        const again = state.s === input.value && found;
-        if (again) step(event.shiftKey ? -1 : 1); else searchNow();
+        if (state.s === input.value && found) step(event.shiftKey ? -1 : 1); else searchNow();
         input.focus();
       } else if (key === 'Escape') act('escape');
       return;
