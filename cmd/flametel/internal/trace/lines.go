@@ -70,6 +70,35 @@ func trimRight(s string) string {
 	return s
 }
 
+// seconds is how long something took, to a tenth.
+func seconds(d time.Duration) string {
+	return strconv.FormatFloat(d.Round(100*time.Millisecond).Seconds(), 'f', -1, 64) + " s"
+}
+
+// nouns are what the families show.
+var nouns = map[string]string{
+	live.Syscalls: "system calls", live.Opens: "opens", live.Reads: "reads of files", live.OffCPU: "waits",
+	live.Allocations: "allocations", live.Retransmits: "retransmits",
+}
+
+// nothing says what there was none of, as it was asked for.
+func (o *Options) nothing() string {
+	text := "no " + nouns[o.Family]
+	if o.FailedOnly {
+		text = "no failed " + nouns[o.Family]
+	}
+	if o.MinDuration > 0 {
+		text += " of " + short(o.MinDuration) + " or longer"
+	}
+	if o.Family == live.Allocations && o.MinBytes > 0 {
+		text += fmt.Sprintf(" of %d bytes or more", o.MinBytes)
+	}
+	if len(o.PIDs) > 0 || o.Name != "" {
+		text += " of the threads that were chosen"
+	}
+	return text
+}
+
 // short is a duration in four characters and its unit.
 func short(d time.Duration) string {
 	switch {
@@ -96,13 +125,13 @@ func scaled(v float64) string {
 
 const callColumns = "%-22s %10s %10s %10s %10s %10s  %s"
 
-// callsHeader says when it was and what there was of all calls.
-func callsHeader(now time.Time, calls []live.Call) string {
+// callsHeader says when it was, in which time, and what there was of all calls.
+func callsHeader(now time.Time, in time.Duration, calls []live.Call) string {
 	var count uint64
 	for i := range calls {
 		count += calls[i].Count
 	}
-	return fmt.Sprintf("%s  %d calls\n", now.Format("15:04:05"), count) +
+	return fmt.Sprintf("%s  %d calls in %s\n", now.Format("15:04:05"), count, seconds(in)) +
 		fmt.Sprintf(callColumns, "CALL", "CALLS", "ERRORS", "TOTAL ms", "MEAN", "P99", "MOST OF THE TIME")
 }
 

@@ -26,6 +26,9 @@ type session struct {
 	source   live.Source
 	look     <-chan time.Time
 
+	began   time.Time
+	printed time.Time // the last table of system calls
+
 	lines int
 	lost  uint64
 	said  uint64 // of lost, that the user was told of
@@ -62,6 +65,8 @@ func Run(s *record.Settings, o *Options, open func(*live.Options) (live.Source, 
 
 func (s *session) run() (int, error) {
 	s.header()
+	s.began = s.settings.Now()
+	s.printed = s.began
 	var over <-chan time.Time
 	if s.Duration > 0 {
 		timer := time.NewTimer(s.Duration)
@@ -72,6 +77,9 @@ func (s *session) run() (int, error) {
 	for ended := false; !ended; {
 		select {
 		case <-s.look:
+			if s.nearlyOver() {
+				continue
+			}
 		case <-over:
 			ended = true
 		case sig := <-s.settings.Signals:
@@ -87,10 +95,19 @@ func (s *session) run() (int, error) {
 		}
 	}
 	s.sayLost(true)
+	if s.lines == 0 {
+		s.settings.Messages.Printf("%s in %s", s.nothing(), seconds(s.settings.Now().Sub(s.began)))
+	}
 	if s.lines == 0 && code == record.CodeOK {
 		return record.CodeNoSamples, nil
 	}
 	return code, nil
+}
+
+// nearlyOver tells that the end comes in less than half of an interval: the last
+// table then has this one's calls as well, instead of being the rest.
+func (s *session) nearlyOver() bool {
+	return s.Family == live.Syscalls && s.Duration > 0 && s.settings.Now().After(s.began.Add(s.Duration-s.Interval/2))
 }
 
 // isGone tells that nobody reads standard output any more: head has seen enough.
@@ -146,8 +163,9 @@ func (s *session) printCalls() (uint64, error) {
 		if s.lines > 0 {
 			_, _ = io.WriteString(s.out, "\n")
 		}
-		_, _ = io.WriteString(s.out, callsHeader(now, calls)+"\n")
+		_, _ = io.WriteString(s.out, callsHeader(now, now.Sub(s.printed), calls)+"\n")
 	}
+	s.printed = now
 	for i := range calls {
 		if s.JSON {
 			writeJSON(s.out, callObject(now, &calls[i]))

@@ -60,9 +60,14 @@ func show(t *testing.T, o Options, f *fake) (text string, code int) {
 	t.Helper()
 	var out, messages bytes.Buffer
 	f.signals = make(chan os.Signal, 1)
+	now := noon
+	tick := func() time.Time { // a second goes by from look to look
+		now = now.Add(time.Second)
+		return now.Add(-time.Second)
+	}
 	s := &record.Settings{
 		Messages: terminal.NewMessages(&messages, 0), Stdout: &out, Signals: f.signals,
-		Now: func() time.Time { return noon }, Getenv: func(string) string { return "" },
+		Now: tick, Getenv: func(string) string { return "" },
 	}
 	o.Interval = minInterval
 	if o.Rows == 0 {
@@ -162,6 +167,38 @@ func TestNothingHappened(t *testing.T) {
 	code, err := Run(s, &o, func(*live.Options) (live.Source, error) { return f, nil })
 	require.NoError(t, err)
 	assert.Equal(t, record.CodeNoSamples, code)
+	assert.Regexp(t, `(?m)^no retransmits in [0-9.]+ s$`, out.String())
+}
+
+func TestWhatThereWasNoneOf(t *testing.T) {
+	t.Parallel()
+	for want, o := range map[string]Options{
+		"no opens": family(live.Opens),
+		"no failed reads of files of 10.0 ms or longer": {Options: live.Options{Family: live.Reads, FailedOnly: true, MinDuration: 10 * time.Millisecond}},
+		"no allocations of 65536 bytes or more":         {Options: live.Options{Family: live.Allocations, MinBytes: DefaultMinBytes}},
+		"no waits of the threads that were chosen":      {Options: live.Options{Family: live.OffCPU}, Name: "nginx"},
+	} {
+		assert.Equal(t, want, o.nothing())
+	}
+	for _, name := range live.Families() {
+		assert.NotEmpty(t, nouns[name], name)
+	}
+}
+
+// A table that would come just before the end is part of the last one.
+func TestLastTableIsNoRest(t *testing.T) {
+	t.Parallel()
+	now := noon
+	s := &session{
+		Options: &Options{Options: live.Options{Family: live.Syscalls}, Duration: 2 * time.Second, Interval: time.Second},
+		began:   noon, settings: &record.Settings{Now: func() time.Time { return now }},
+	}
+	for after, want := range map[time.Duration]bool{time.Second: false, 1400 * time.Millisecond: false, 1990 * time.Millisecond: true, 2 * time.Second: true} {
+		now = noon.Add(after)
+		assert.Equal(t, want, s.nearlyOver(), "after %v", after)
+	}
+	s.Duration = 0
+	assert.False(t, s.nearlyOver(), "it has no end")
 }
 
 func TestStartFails(t *testing.T) {
