@@ -33,6 +33,7 @@ func withFiles(t *testing.T, args ...string) *program {
 	p := flametel(t, "samples", args...)
 	for name, text := range map[string]string{
 		"before.folded": beforeText, "after.folded": afterText, "empty.folded": "",
+		"cut.svg":    "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" data-ft=\"root\"><metadata data-ft=\"about\">{",
 		"bad.folded": "web;main 3\nrubbish\nweb;x 1.5\n", "text.txt": "hello\nworld\n", "perf.data": "PERFILE2........",
 		"perf.txt": "web 7 [000] 1.5: 1 cycles:\n\t1234 main (/bin/web)\n\nweb 7 [000] 1.6: 1 faults:\n\t1234 main (/bin/web)\n",
 	} {
@@ -58,6 +59,8 @@ func TestFileTranscripts(t *testing.T) {
 		{name: "convert bad lines", args: []string{"convert", "bad.folded", "-o", "-"}},
 		{name: "convert nothing", args: []string{"convert", "empty.folded", "-o", "out.folded"}},
 		{name: "convert a missing file", args: []string{"convert", "none.svg", "-o", "out.svg"}},
+		{name: "convert what is cut off", args: []string{"convert", "cut.svg", "-o", "out.folded"}},
+		{name: "convert into a folder", args: []string{"convert", "before.folded", "-o", "."}},
 		{name: "convert a folder", args: []string{"convert", ".", "-o", "out.svg"}},
 		{name: "convert text", args: []string{"convert", "text.txt", "-o", "out.svg"}},
 		{name: "convert a recording of perf", args: []string{"convert", "perf.data", "-o", "out.svg"}},

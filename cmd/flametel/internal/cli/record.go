@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -110,8 +112,12 @@ func commandAfterDashes(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// failure sets the exit code if there is an error.
+// failure sets the exit code if there is an error. That nobody reads standard
+// output any more is none.
 func failure(code *int, with int, err error) error {
+	if errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
 	if err != nil {
 		*code = with
 	}

@@ -198,7 +198,8 @@ func TestWriteErrorIsAFailure(t *testing.T) {
 	assert.NotContains(t, p.stderr.String(), "wrote")
 }
 
-// One output that cannot be written does not take the others with it.
+// That nobody reads standard output any more ends nothing: other outputs are
+// written, and it is no failure.
 func TestBrokenPipeLeavesOtherOutputs(t *testing.T) {
 	t.Parallel()
 	p := flametel(t, "samples", "record", "-d", "0.1", "-o", "-", "-o", "out.folded", "-q")
@@ -207,8 +208,8 @@ func TestBrokenPipeLeavesOtherOutputs(t *testing.T) {
 	require.NoError(t, reader.Close())
 	p.Stdout = writer
 	defer func() { _ = writer.Close() }()
-	assert.Equal(t, 1, p.run())
-	assert.Contains(t, p.stderr.String(), "broken pipe")
+	assert.Zero(t, p.run())
+	assert.Empty(t, p.stderr.String())
 	assert.Contains(t, p.file("out.folded"), "parse 70")
 }
 

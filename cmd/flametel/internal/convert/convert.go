@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/flametel/flametel/cmd/flametel/internal/figures"
@@ -32,7 +33,18 @@ type Options struct {
 // Validate returns all mistakes that can be seen without reading anything.
 func (o *Options) Validate() error {
 	_, err := profiles.OutputFormat(o.Output, o.Format)
-	return errors.Join(err, ValidateInput("--from", o.From), ValidateLayout(o.Layout), ValidateSize(o.MaxMiB))
+	return errors.Join(err, o.validateSame(), ValidateInput("--from", o.From), ValidateLayout(o.Layout), ValidateSize(o.MaxMiB))
+}
+
+// validateSame refuses to replace what is read: with another --type or format it
+// could not be had back.
+func (o *Options) validateSame() error {
+	in, err1 := os.Stat(o.Input)
+	out, err2 := os.Stat(o.Output)
+	if err1 == nil && err2 == nil && in.Mode().IsRegular() && os.SameFile(in, out) {
+		return fmt.Errorf("--output %q is the file that is read; give another name", o.Output)
+	}
+	return nil
 }
 
 // ValidateInput checks the name of a format to be read.

@@ -1,6 +1,8 @@
 package profiles
 
 import (
+	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/flametel/flametel/cmd/flametel/internal/figures"
 	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
@@ -43,12 +46,23 @@ func (s *Streams) Read(path string, opts formats.ReadOptions) (*formats.Profile,
 	}
 	p, err := formats.Read(in, opts)
 	if err != nil {
+		if isCut(err) {
+			return nil, fmt.Errorf("%s is cut off or damaged (%w)", name(path, "standard input"), cause(err))
+		}
 		return nil, fmt.Errorf("%s: %w", name(path, "standard input"), cause(err))
 	}
 	for _, note := range p.Notes {
 		s.Messages.Printf("flametel: note: %s: %s", terminal.Escape(name(path, "standard input")), terminal.Escape(note))
 	}
 	return p, nil
+}
+
+// isCut tells that a file ends too early, or that its text breaks the rules of what
+// it is written in.
+func isCut(err error) bool {
+	var inXML *xml.SyntaxError
+	var inJSON *json.SyntaxError
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &inXML) || errors.As(err, &inJSON)
 }
 
 func name(path, standard string) string {
@@ -101,6 +115,9 @@ func OutputFormat(path, format string, only ...string) (*formats.Format, error) 
 	}
 	f, _ := formats.ByExtension(path)
 	if !possible(f) {
+		if isFolder(path) {
+			return nil, fmt.Errorf("--output %q is a folder; give the name of a file", path)
+		}
 		var known []string
 		for _, n := range only {
 			known = append(known, formats.ByName(n).Extensions...)
@@ -121,7 +138,10 @@ func (s *Streams) Write(path string, f *formats.Format, write func(io.Writer) er
 	if f.Binary && s.OutTerminal {
 		return fmt.Errorf("%s is binary and standard output is a terminal; send it to a file", f.Name)
 	}
-	return atomicfile.Fill(s.Out, write)
+	if err := atomicfile.Fill(s.Out, write); !errors.Is(err, syscall.EPIPE) {
+		return err
+	}
+	return nil // nobody reads it any more: head has seen enough
 }
 
 func isFolder(path string) bool {

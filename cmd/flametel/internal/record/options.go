@@ -238,10 +238,17 @@ func (o *Options) validateOutput(path string) error {
 		return fmt.Errorf("--output %q: braces are for the names that a collector makes", path)
 	case !utf8.ValidString(path):
 		return fmt.Errorf("--output %q is not UTF-8", path)
+	case isFolder(path):
+		return fmt.Errorf("--output %q is a folder; give the name of a file", path)
 	case o.Format == "" && path != stdoutPath && formatByExtension(path) == "":
 		return fmt.Errorf("--output %q: give --format, as the extension is not one of %s", path, strings.Join(knownExtensions(), " "))
 	}
 	return nil
+}
+
+func isFolder(path string) bool {
+	st, err := os.Stat(path)
+	return err == nil && st.IsDir()
 }
 
 // validateRoom refuses a stream that has room for one kind only when there are

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"syscall"
 	"time"
 
 	"go.opentelemetry.io/collector/component"
@@ -22,6 +23,7 @@ import (
 type pipeline struct {
 	receiver  xreceiver.Profiles
 	exporters []xexporter.Profiles
+	outputs   []output // of the exporters
 	choice    *choose.Choice
 	// failed gets the first error after which the receiver gives nothing more.
 	failed chan error
@@ -36,7 +38,7 @@ const shutdownTime = 30 * time.Second
 
 // newPipeline makes the components; none of them runs yet.
 func newPipeline(ctx context.Context, s *Settings, o *Options, pids []int, outputs []output) (*pipeline, error) {
-	p := &pipeline{choice: o.choice(), failed: make(chan error, 1), tally: tally.New()}
+	p := &pipeline{outputs: outputs, choice: o.choice(), failed: make(chan error, 1), tally: tally.New()}
 	for i := range outputs {
 		cfg := o.exporterConfig(s.Exporter, &outputs[i])
 		// Once for all outputs, and for the summary.
@@ -74,11 +76,16 @@ func (p *pipeline) stop() error {
 	return nil
 }
 
-// write makes the exporters write their files.
+// write makes the exporters write their files. That nobody reads standard output
+// any more, as head does not, is no failure.
 func (p *pipeline) write() error {
 	var errs []error
-	for _, e := range p.exporters {
-		errs = append(errs, e.Shutdown(context.Background()))
+	for i, e := range p.exporters {
+		err := e.Shutdown(context.Background())
+		if p.outputs[i].path == stdoutPath && errors.Is(err, syscall.EPIPE) {
+			continue
+		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
