@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 
@@ -84,7 +85,7 @@ func (o *Options) exporterConfig(f xexporter.Factory, out *output) *exporter.Con
 		cfg.Interval = 0 // it is written once as it is
 	}
 	cfg.MaxFiles = 0 // nothing of the user's is ever removed
-	cfg.Title = o.Title
+	cfg.Title = cmp.Or(o.Title, titles[out.sampleType])
 	cfg.Layout = o.Layout
 	cfg.MaxSizeMiB = o.MaxMiB
 	if out.twin != "" {

@@ -36,6 +36,29 @@ func kinds() []kind {
 	}
 }
 
+// meanings are what files of the sample types show.
+var meanings = map[string]string{
+	"cpu": "CPU time", "off_cpu": "time of waits", "events": "number of waits",
+	"syscalls": "number of calls", "syscall_time": "time of calls",
+	"opens": "number of opens", "open_time": "time of opens",
+	"reads": "number of reads", "read_time": "time of reads", "read_bytes": "bytes read",
+	"faults": "number of page faults", "waits": "number of waits for locks", "wait_time": "time of waits for locks",
+	"allocations": "number of allocations", "allocated": "bytes allocated", "requested": "bytes asked for",
+	"retransmits": "number of segments sent again",
+}
+
+// titles are of sample types whose names do not say what they are of.
+var titles = map[string]string{"events": "off_cpu events flame graph"}
+
+// shows is what a file with one of several sample types shows, for the end of a
+// line.
+func (o *output) shows() string {
+	if text := meanings[o.sampleType]; text != "" {
+		return ": " + text
+	}
+	return ""
+}
+
 // Kinds lists the profile kinds that can be recorded.
 func Kinds() []string {
 	var names []string

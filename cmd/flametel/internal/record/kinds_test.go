@@ -46,6 +46,9 @@ func TestKindsAreThoseOfTheReceiver(t *testing.T) {
 			assert.Equal(t, name == k.name, is, "%s when %s is asked for", name, k.name)
 		}
 		assert.Contains(t, k.types, k.counted)
+		for _, sampleType := range k.types {
+			assert.NotEmpty(t, meanings[sampleType], sampleType)
+		}
 	}
 }
 

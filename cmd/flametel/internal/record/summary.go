@@ -3,6 +3,7 @@ package record
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,7 +61,7 @@ func (r *recording) summary(interrupted os.Signal) []string {
 	for _, s := range top {
 		lines = append(lines, fmt.Sprintf("%7s  %-7s  %s", percent(s.Self, shown.Total), s.Kind, terminal.Clip(s.Name, maxFunction)))
 	}
-	return append(lines, r.wrote(interrupted))
+	return append(lines, r.wrote(interrupted)...)
 }
 
 // covered is how long samples were taken, as the outputs show it.
@@ -206,15 +207,26 @@ func (r *recording) hint() string {
 	return ""
 }
 
-// wrote is the last line: what became of the recording and where it is.
-func (r *recording) wrote(interrupted os.Signal) string {
-	var names []string
-	for _, out := range r.present() {
-		names = append(names, terminal.Escape(out.written()))
+// wrote is the end of the summary: what became of the recording and where it is. If
+// there are files of several sample types, each has a line that says what it shows.
+func (r *recording) wrote(interrupted os.Signal) []string {
+	outputs := r.present()
+	lines := []string{"wrote "}
+	if slices.ContainsFunc(outputs, func(o output) bool { return o.sampleType != "" }) {
+		lines = make([]string, len(outputs))
+		for i := range outputs {
+			lines[i] = "wrote " + terminal.Escape(outputs[i].written()) + outputs[i].shows()
+		}
+	} else {
+		var names []string
+		for i := range outputs {
+			names = append(names, terminal.Escape(outputs[i].written()))
+		}
+		lines[0] += strings.Join(names, ", ")
 	}
-	text := "wrote " + strings.Join(names, ", ") + r.hint()
+	lines[0] += r.hint()
 	if interrupted != nil {
-		return fmt.Sprintf("interrupted after %s; %s", seconds(r.covered(r.counted())), text)
+		lines[0] = fmt.Sprintf("interrupted after %s; %s", seconds(r.covered(r.counted())), lines[0])
 	}
-	return text
+	return lines
 }
