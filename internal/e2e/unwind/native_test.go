@@ -95,7 +95,7 @@ func TestUnusualStacks(t *testing.T) {
 			c("jump", "-fno-optimize-sibling-calls", exactly(0.7, "main a b c spin", "main a b c longjmp|__longjmp|_longjmp|__libc_siglongjmp|____longjmp_chk|_longjmp_unwind|?libc.so.6 ...", "main __sigsetjmp|_setjmp|__sigjmp_save|setjmp|?libc.so.6"))
 			c("threads", "-pthread", exactly(0.9, "worker a spin"))
 			c("threads_alone", "-pthread", exactly(0.9, "worker a spin"), "main ends")
-			c("coroutine", "", exactly(0.7, "entry x y spin", "entry x y swapcontext|?libc.so.6 ..."))
+			c("coroutine", "", exactly(0.7, "entry x y spin", "entry x y swapcontext|swapcontext@plt|?libc.so.6 ..."))
 		}
 	}
 	for _, name := range []string{"threads_musl", "signal_musl"} {
