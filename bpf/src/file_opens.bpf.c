@@ -122,8 +122,8 @@ static __noinline int ft_asked(struct ft_scratch *s, struct ft_opened *o)
 }
 
 /* Counts an open with its stack: by itself, or as one to share totals out by. */
-static __noinline int ft_look_at_open(void *ctx, struct ft_scratch *s, struct ft_opened *o, u64 record,
-				      bool exact)
+static __noinline int ft_look_at_open(void *ctx, struct ft_scratch *s, struct ft_opened *o,
+				      u64 record, bool exact)
 {
 	struct ft_seen *seen = ft_seen_room();
 

@@ -76,12 +76,14 @@ static __noinline u64 ft_file_path(struct ft_scratch *s, struct file *file, u64 
 		return 0; /* for the verifier */
 	/* Another thread may have closed the file, which is another one by now. */
 	if ((u64)BPF_CORE_READ(file, f_inode) == inode)
-		ft_path_id(s, BPF_CORE_READ(file, f_path.mnt), BPF_CORE_READ(file, f_path.dentry), gen, &id);
+		ft_path_id(s, BPF_CORE_READ(file, f_path.mnt), BPF_CORE_READ(file, f_path.dentry),
+			   gen, &id);
 	return id;
 }
 
 /* Counts a read, with its stack if it is to have one. */
-static __noinline int ft_count_read(void *ctx, struct ft_scratch *s, struct ft_read_done *r, u64 record)
+static __noinline int ft_count_read(void *ctx, struct ft_scratch *s, struct ft_read_done *r,
+				    u64 record)
 {
 	struct ft_seen *seen = ft_seen_room();
 

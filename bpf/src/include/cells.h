@@ -33,16 +33,16 @@ struct {
 /* The cell for a key, which may be taken by another. Never 0 in fact. */
 static __always_inline struct ft_cell *ft_cell_at(u32 pid, u64 detail, u64 record, u32 gen)
 {
-	u32 at = (pid * 0x9e3779b1u ^ (u32)detail * 0x85ebca6bu ^ (u32)(detail >> 32) * 0xc2b2ae35u ^
-		  (u32)record * 0x27d4eb2fu) >>
+	u32 at = (pid * 0x9e3779b1u ^ (u32)detail * 0x85ebca6bu ^
+		  (u32)(detail >> 32) * 0xc2b2ae35u ^ (u32)record * 0x27d4eb2fu) >>
 		 20;
 
 	at = (at & (FT_CELLS - 1)) + (gen & 1) * FT_CELLS;
 	return bpf_map_lookup_elem(&cells, &at);
 }
 
-static __always_inline bool ft_cell_is(struct ft_cell *c, u32 pid, u64 start_ns, u64 detail, u64 record,
-				       u32 gen)
+static __always_inline bool ft_cell_is(struct ft_cell *c, u32 pid, u64 start_ns, u64 detail,
+				       u64 record, u32 gen)
 {
 	return c->generation == gen && c->count && c->detail == detail && c->record == record &&
 	       c->pid == pid && c->start_ns == start_ns;
