@@ -93,7 +93,7 @@ func TestTopOnATerminal(t *testing.T) {
 	e := topOnTerminal(t)
 	e.sees("q quit")
 	e.sees("flametel top  the whole host  1.01 of 2 CPUs busy  100 samples in 1s, 0 lost")
-	e.reads(1, "functions by self time, 4")
+	e.reads(1, "4 functions by self time")
 	e.reads(2, "  SELF*   TOTAL  PROCESS           KIND      MODULE                FUNCTION")
 	e.reads(3, "  70.0%   70.0%  web               user      web                   parse")
 	e.reads(4, "  28.0%   28.0%  web               kernel    [kernel]              copy_page")
@@ -108,7 +108,7 @@ func TestTopOnATerminal(t *testing.T) {
 	e.sees("modules by total time")
 	e.sees("  70.0%   98.0%  web               web")
 	e.press("\t")
-	e.sees("processes by total time, 2")
+	e.sees("2 processes by total time")
 	e.sees("  98.0%   98.0%        10  web")
 
 	e.press("j\r")
@@ -130,7 +130,7 @@ func TestTopFilter(t *testing.T) {
 	e.press("\x7f")
 	e.sees("nothing matches") // capitals count if there is one
 	e.press("\x15copy")
-	e.sees("functions by self time, 1")
+	e.sees("1 function by self time")
 	e.sees("copy_page")
 	e.misses("parse")
 	e.press("\r")

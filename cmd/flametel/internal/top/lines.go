@@ -7,6 +7,7 @@ import (
 
 	"github.com/clipperhouse/displaywidth"
 
+	"github.com/flametel/flametel/cmd/flametel/internal/figures"
 	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
 	"github.com/flametel/flametel/exporter/callgraph"
 )
@@ -110,14 +111,14 @@ func (t *table) facts(f facts) string {
 			fmt.Sprintf("%d samples in %s, %d lost", t.all, t.covers.Round(100*time.Millisecond), u.lost),
 			fmt.Sprintf("%.1f of %d Hz", u.achieved, f.frequency))
 	} else {
-		parts = append(parts, fmt.Sprintf("%d Hz", f.frequency))
+		parts = append(parts, figures.Counted(t.all, "sample", "samples"), fmt.Sprintf("%d Hz", f.frequency))
 	}
 	return strings.Join(append(parts, fmt.Sprintf("own CPU %.1f%%", 100*f.own)), "  ")
 }
 
 // choiceText says what is shown.
 func (v *view) choiceText(t *table) string {
-	parts := []string{fmt.Sprintf("%s by %s time, %d", levelNames[v.level], v.sort, len(t.rows))}
+	parts := []string{fmt.Sprintf("%s by %s time", figures.Counted(int64(len(t.rows)), levelOnes[v.level], levelNames[v.level]), v.sort)}
 	if v.zoom != nil {
 		name := "process " + terminal.Clip(v.zoom.process, processWidth)
 		if v.zoom.pid != 0 {

@@ -21,7 +21,10 @@ const (
 	levels
 )
 
-var levelNames = [levels]string{"functions", "modules", "processes"}
+var (
+	levelNames = [levels]string{"functions", "modules", "processes"}
+	levelOnes  = [levels]string{"function", "module", "process"}
+)
 
 func levelNamed(name string) (level, bool) {
 	for i, n := range levelNames {
