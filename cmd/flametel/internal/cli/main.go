@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/collector/receiver/xreceiver"
 
 	"github.com/flametel/flametel/cmd/flametel/internal/child"
+	"github.com/flametel/flametel/cmd/flametel/internal/preflight"
 	"github.com/flametel/flametel/cmd/flametel/internal/record"
 	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
 	"github.com/flametel/flametel/exporter"
@@ -25,11 +26,12 @@ import (
 // Main runs the program with its arguments, the first of which is its name, and
 // returns the exit code.
 func Main(args []string) int {
-	return Run(args, receiver.NewFactory().(xreceiver.Factory))
+	return Run(args, receiver.NewFactory().(xreceiver.Factory), nil)
 }
 
-// Run is Main with another receiver.
-func Run(args []string, r xreceiver.Factory) int {
+// Run is Main with another receiver, and on a host that inspect tells of; nil: on
+// this one.
+func Run(args []string, r xreceiver.Factory, inspect func() preflight.Host) int {
 	if len(args) > 1 && args[1] == child.ExecName {
 		return child.Exec(args[2:])
 	}
@@ -53,6 +55,7 @@ func Run(args []string, r xreceiver.Factory) int {
 		Exporter:       flusher.Factory().(xexporter.Factory),
 		Flush:          flusher.Flush,
 		Exit:           os.Exit,
+		Inspect:        inspect,
 		Now:            time.Now,
 		Getenv:         os.Getenv,
 	})

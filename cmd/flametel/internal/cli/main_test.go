@@ -20,6 +20,7 @@ import (
 
 	"github.com/flametel/flametel/cmd/flametel/internal/child"
 	"github.com/flametel/flametel/cmd/flametel/internal/fakereceiver"
+	"github.com/flametel/flametel/cmd/flametel/internal/preflight"
 )
 
 var _ = flag.Bool("update", false, "write the golden files")
@@ -37,7 +38,7 @@ func TestMain(m *testing.M) {
 		os.Exit(Main(os.Args))
 	}
 	if b, ok := behaviours()[behaviour]; ok {
-		os.Exit(Run(os.Args, fakereceiver.NewFactory(b)))
+		os.Exit(Run(os.Args, fakereceiver.NewFactory(b), func() preflight.Host { return hostOf(behaviour) }))
 	}
 	if len(os.Args) > 1 && os.Args[1] == child.ExecName {
 		os.Exit(child.Exec(os.Args[2:]))
@@ -46,6 +47,22 @@ func TestMain(m *testing.M) {
 	// parent ignores, as nohup does with SIGHUP, would stay ignored.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	os.Exit(m.Run())
+}
+
+// hostOf is this host, on which we hold the capabilities of a behaviour, else all.
+func hostOf(behaviour string) preflight.Host {
+	h := preflight.Inspect("/", os.Getenv)
+	h.Container, h.Kubernetes, h.UserNamespace = "", false, false
+	switch behaviour {
+	case "refused":
+	case "no capabilities":
+		h.Effective = 0
+	case "two capabilities":
+		h.Effective = 1<<38 | 1<<39 // CAP_PERFMON, CAP_BPF
+	default:
+		h.Effective = 1<<41 - 1
+	}
+	return h
 }
 
 // samples is what a fake recording holds.
@@ -69,16 +86,18 @@ func behaviours() map[string]fakereceiver.Behaviour {
 	idle := &fakereceiver.Data{Accounting: fakereceiver.Accounting{"samples.taken": 198, "samples.idle": 198}}
 	refused := &os.SyscallError{Syscall: "load program: missing CAP_BPF", Err: syscall.EPERM}
 	return map[string]fakereceiver.Behaviour{
-		"samples":   {Last: samples()},
-		"early":     {First: samples()},
-		"none":      {Last: idle},
-		"refused":   {StartErr: refused},
-		"broken":    {StartErr: errors.New("the kernel is too old")},
-		"late":      {Late: errors.New("the ring is gone"), First: samples()},
-		"warning":   {Warn: "Something is odd.", Last: samples()},
-		"ended":     {Last: samples(), Ended: true},
-		"early end": {Last: idle, Ended: true},
-		"hang":      {First: samples(), Hang: true},
+		"no capabilities":  {StartErr: refused},
+		"two capabilities": {Last: samples()},
+		"samples":          {Last: samples()},
+		"early":            {First: samples()},
+		"none":             {Last: idle},
+		"refused":          {StartErr: refused},
+		"broken":           {StartErr: errors.New("the kernel is too old")},
+		"late":             {Late: errors.New("the ring is gone"), First: samples()},
+		"warning":          {Warn: "Something is odd.", Last: samples()},
+		"ended":            {Last: samples(), Ended: true},
+		"early end":        {Last: idle, Ended: true},
+		"hang":             {First: samples(), Hang: true},
 	}
 }
 

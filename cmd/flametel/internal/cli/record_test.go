@@ -174,6 +174,31 @@ func TestPrivileges(t *testing.T) {
 	assert.Regexp(t, `^  this host   Linux \S+, kernel.perf_event_paranoid=`, lines[2])
 }
 
+// Privileges are what is missing first, whatever else is wrong.
+func TestPrivilegesComeFirst(t *testing.T) {
+	t.Parallel()
+	p := flametel(t, "no capabilities", "record", "-o", "reports/out.svg")
+	assert.Equal(t, 4, p.run())
+	lines := strings.Split(p.stderr.String(), "\n")
+	assert.Equal(t, "flametel: sampling is not permitted: capabilities are missing", lines[0])
+	assert.Regexp(t, `^  missing     CAP_BPF, CAP_PERFMON; `, lines[1])
+	assert.Equal(t, "flametel: folder reports does not exist; make it or choose another --output", lines[len(lines)-2])
+
+	dry := flametel(t, "no capabilities", "record", "--dry-run", "-o", "out.svg")
+	assert.Equal(t, 4, dry.run())
+	assert.Regexp(t, `(?m)^MISSING +CAP_BPF: `, dry.stdout.String())
+	assert.Regexp(t, `(?m)^MISSING sampling +cpu at 99 Hz on each of \d+ CPUs: not without the capabilities above$`, dry.stdout.String())
+}
+
+// One warning names what is missing for names, and the command.
+func TestMissingCapabilitiesForNamesAreSaid(t *testing.T) {
+	t.Parallel()
+	p := flametel(t, "two capabilities", "record", "-d", "0.1", "-o", "out.svg", "-q")
+	assert.Zero(t, p.run())
+	assert.Regexp(t, `^flametel: warning: many functions will have no names without CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYSLOG, CAP_CHECKPOINT_RESTORE; use sudo, or once: sudo setcap cap_bpf,\S+\+ep /\S+\n$`,
+		p.stderr.String())
+}
+
 func TestLateFailureKeepsWhatWasRecorded(t *testing.T) {
 	t.Parallel()
 	p := flametel(t, "late", "record", "-o", "out.folded")

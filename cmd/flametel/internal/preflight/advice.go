@@ -17,6 +17,9 @@ type Refusal struct {
 // String names the call, the reason and the error's number in the way of
 // errno(3).
 func (r Refusal) String() string {
+	if r.Call == "" && r.Err == nil {
+		return "capabilities are missing" // it was not asked
+	}
 	text := "the kernel refused it"
 	if r.Call != "" {
 		text = "the kernel refused " + r.Call
@@ -150,6 +153,21 @@ func (h *Host) remedies(self, run string) [][2]string {
 		{"run", "sudo " + run},
 		{"or once", "sudo setcap " + caps + "+ep " + self},
 	}
+}
+
+// Shortage says in one sentence what is lost without capabilities that are not
+// needed, and the commands that help. Self is the path of this program for a shell.
+func (h *Host) Shortage(missing []Capability, self string) string {
+	text := "many functions will have no names without " + names(missing)
+	switch {
+	case h.Kubernetes || h.Container != "":
+		var list []string
+		for _, c := range missing {
+			list = append(list, strings.TrimPrefix(c.Name, "CAP_"))
+		}
+		return text + "; add them to the container: " + strings.Join(list, ", ")
+	}
+	return text + "; use sudo, or once: sudo setcap " + strings.ToLower(strings.Join(fullNames(), ",")) + "+ep " + self
 }
 
 func fullNames() []string {

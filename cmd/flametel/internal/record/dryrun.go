@@ -40,13 +40,13 @@ func (p *preflightReport) line(mark, what, format string, args ...any) {
 func DryRun(ctx context.Context, s *Settings, o *Options) (code int, err error) {
 	r := &recording{Settings: s, Options: o}
 	p := &preflightReport{Settings: s}
-	host := preflight.Inspect("/", s.Getenv)
+	host := s.host()
 	p.host(&host)
 	if err := r.dryTarget(p); err != nil {
-		return r.failed(err)
+		return r.notPrepared(err)
 	}
 	if err := r.dryOutputs(p); err != nil {
-		return r.failed(err)
+		return r.notPrepared(err)
 	}
 	if err := r.trial(ctx, p); err != nil {
 		if receiver.IsPrivilegeError(err) {
@@ -110,7 +110,11 @@ func (r *recording) dryTarget(p *preflightReport) (err error) {
 	if slices.Contains(r.Types, DefaultType) {
 		how += fmt.Sprintf(" at %d Hz on each of %d CPUs", r.Frequency, runtime.NumCPU())
 	}
-	p.line(good, "sampling", "%s", how)
+	mark := good
+	if r.lacksPrivileges() {
+		mark, how = bad, how+": not without the capabilities above"
+	}
+	p.line(mark, "sampling", "%s", how)
 	return nil
 }
 

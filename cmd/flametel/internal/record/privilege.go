@@ -12,20 +12,18 @@ import (
 )
 
 // privilegeText is what the user sees without the privileges to sample: what was
-// refused, what is missing, how the host is set and the command that helps.
+// refused, what is missing, how the host is set and the command that helps. Without
+// an error nothing was asked of the kernel yet.
 func (s *Settings) privilegeText(err error) error {
-	host := preflight.Inspect("/", s.Getenv)
+	host := s.host()
 	refusal := preflight.Refusal{Err: err}
 	var known interface{ Refused() string }
 	if errors.As(err, &known) {
 		refusal.Call = known.Refused()
 	}
 	// Under its full path, as sudo searches other folders than the user's.
-	args, self := s.Args, s.Args[0]
-	if path, err := os.Executable(); err == nil {
-		self = path
-		args = append([]string{path}, args[1:]...)
-	}
+	self := s.self()
+	args := append([]string{self}, s.Args[1:]...)
 	quote := func(argv []string) string { return terminal.Escape(shellQuote(argv)) }
 	return &Refused{strings.Split(host.Advice(refusal, quote([]string{self}), quote(args)), "\n")}
 }
@@ -35,7 +33,7 @@ func (s *Settings) explain(err error) error {
 	if err == nil || receiver.IsPrivilegeError(err) {
 		return err
 	}
-	if host := preflight.Inspect("/", s.Getenv); !host.BTF {
+	if host := s.host(); !host.BTF {
 		return fmt.Errorf("this kernel does not describe its types: /sys/kernel/btf/vmlinux is missing; use a kernel that was built with CONFIG_DEBUG_INFO_BTF=y (%w)", err)
 	}
 	return err
@@ -44,9 +42,33 @@ func (s *Settings) explain(err error) error {
 // WarnOfNamespace says so if process IDs are not the host's: other processes then
 // have samples, but neither files nor names.
 func (s *Settings) WarnOfNamespace(to *terminal.Messages) {
-	if host := preflight.Inspect("/", s.Getenv); host.PIDNamespace {
+	if host := s.host(); host.PIDNamespace {
 		to.Printf("flametel: warning: this is a PID namespace of its own, in which the host's processes have no names; start the container with --pid=host, the pod with hostPID: true")
 	}
+}
+
+// lacksPrivileges: without what is missing nothing can be sampled.
+func (s *Settings) lacksPrivileges() bool {
+	host := s.host()
+	return len(host.Missing(true)) > 0
+}
+
+// warnOfMissing says what samples will not show for want of capabilities.
+func (r *recording) warnOfMissing() {
+	host := r.host()
+	missing := host.Missing(false)
+	if len(missing) == 0 || len(host.Missing(true)) > 0 {
+		return
+	}
+	r.Messages.Printf("flametel: warning: %s", terminal.Escape(host.Shortage(missing, shellQuote([]string{r.self()}))))
+}
+
+// self is the full path of this program.
+func (s *Settings) self() string {
+	if path, err := os.Executable(); err == nil {
+		return path
+	}
+	return s.Args[0]
 }
 
 // Refused is an error for lack of privileges, with what helps.

@@ -36,7 +36,7 @@ func Run(ctx context.Context, s *Settings, o *Options) (code int, err error) {
 	o.watched = s.Messages.Interactive() && !o.Quiet
 	r := &recording{Settings: s, Options: o}
 	if err := r.prepare(); err != nil {
-		return r.failed(err)
+		return r.notPrepared(err)
 	}
 	defer r.releaseOutputs()
 	err = r.start(ctx)
@@ -140,7 +140,17 @@ func (r *recording) start(ctx context.Context) (err error) {
 	r.ended.before = r.targetsEnded()
 	r.announce()
 	r.WarnOfNamespace(r.Messages)
+	r.warnOfMissing()
 	return nil
+}
+
+// notPrepared is failed, but what is wrong with the rest matters less than that we
+// may not sample at all.
+func (r *recording) notPrepared(err error) (int, error) {
+	if r.lacksPrivileges() {
+		return CodePrivileges, errors.Join(r.privilegeText(nil), err)
+	}
+	return r.failed(err)
 }
 
 // failed turns an error of ours into an exit code.

@@ -8,6 +8,7 @@ import (
 	"go.opentelemetry.io/collector/exporter/xexporter"
 	"go.opentelemetry.io/collector/receiver/xreceiver"
 
+	"github.com/flametel/flametel/cmd/flametel/internal/preflight"
 	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
 )
 
@@ -42,9 +43,18 @@ type Settings struct {
 	// Flush makes the exporters write what they have so far.
 	Flush func() error
 	// Exit ends the program at once.
-	Exit   func(code int)
-	Now    func() time.Time
-	Getenv func(string) string
+	Exit func(code int)
+	// Inspect finds out what the host and our rights allow; nil: look at them.
+	Inspect func() preflight.Host
+	Now     func() time.Time
+	Getenv  func(string) string
+}
+
+func (s *Settings) host() preflight.Host {
+	if s.Inspect != nil {
+		return s.Inspect()
+	}
+	return preflight.Inspect("/", s.Getenv)
 }
 
 // Interactive reports whether a person can see standard output and type.
