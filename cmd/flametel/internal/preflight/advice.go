@@ -159,13 +159,17 @@ func (h *Host) remedies(self, run string) [][2]string {
 // needed, and the commands that help. Self is the path of this program for a shell.
 func (h *Host) Shortage(missing []Capability, self string) string {
 	text := "many functions will have no names without " + names(missing)
-	switch {
-	case h.Kubernetes || h.Container != "":
+	if h.Kubernetes || h.Container != "" {
 		var list []string
 		for _, c := range missing {
 			list = append(list, strings.TrimPrefix(c.Name, "CAP_"))
 		}
-		return text + "; add them to the container: " + strings.Join(list, ", ")
+		remedy := "add to the container " + strings.Join(list, ", ")
+		if !h.Root {
+			// The mark of a container also stays in what was made of its files.
+			remedy = "use sudo, or " + remedy
+		}
+		return text + "; " + remedy
 	}
 	return text + "; use sudo, or once: sudo setcap " + strings.ToLower(strings.Join(fullNames(), ",")) + "+ep " + self
 }

@@ -113,6 +113,19 @@ func TestSeccompIsNamed(t *testing.T) {
 	assert.Contains(t, h.Advice(Refusal{}, "", ""), "a seccomp filter of system calls is in force")
 }
 
+// What is lost without capabilities that are not needed is one sentence.
+func TestShortage(t *testing.T) {
+	t.Parallel()
+	h := Host{Effective: 1<<38 | 1<<39 | 1<<19 | 1<<2 | 1<<40}
+	const want = "many functions will have no names without CAP_SYSLOG; "
+	assert.Equal(t, want+"use sudo, or once: sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_dac_read_search,cap_syslog,cap_checkpoint_restore+ep /bin/flametel",
+		h.Shortage(h.Missing(false), "/bin/flametel"))
+	h.Container = "docker"
+	assert.Equal(t, want+"use sudo, or add to the container SYSLOG", h.Shortage(h.Missing(false), ""))
+	h.Root = true
+	assert.Equal(t, want+"add to the container SYSLOG", h.Shortage(h.Missing(false), ""))
+}
+
 // Nothing can be read: then nothing is claimed.
 func TestEmptyHost(t *testing.T) {
 	t.Parallel()
