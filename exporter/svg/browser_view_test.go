@@ -59,6 +59,7 @@ func viewCases() map[string]func(*testing.T, *browser) {
 		"drag pans":              testDrag,
 		"scrolls as asked":       testScroll,
 		"resize":                 testResize,
+		"a narrow window":        testNarrowWindow,
 		"a narrow tower":         testTower,
 		"few or merged":          testMerged,
 		"marks of special names": testMarks,
@@ -158,10 +159,18 @@ func testTooltipGoes(t *testing.T, b *browser) {
 		tb.key(kb.Escape)
 		tb.run(js(`document.activeElement?.blur()`), chromedp.MouseEvent("mouseMoved", 5, 5))
 	}
+	tb.hover("parse")
+	tb.click("parse")
+	assert.Empty(t, tb.tip(), "after a click")
+	tb.key("0")
+	tb.run(js(`document.activeElement?.blur()`), chromedp.MouseEvent("mouseMoved", 5, 5))
 	tb.key(kb.ArrowUp)
-	assert.Contains(t, tb.tip(), "all", "of the frame with the focus it stays")
+	at := strings.SplitN(tb.tip(), "\n", 2)[0]
+	assert.NotEmpty(t, at)
+	tb.key(kb.Escape)
+	assert.Contains(t, tb.tip(), at, "of the frame with the focus it stays")
 	tb.key("k")
-	assert.Contains(t, tb.tip(), "all")
+	assert.Contains(t, tb.tip(), at)
 	tb.key("t")
 	assert.Empty(t, tb.tip(), "until the focus goes")
 }
@@ -330,6 +339,43 @@ func testResize(t *testing.T, b *browser) {
 		}).map(t => t.textContent)`
 		assert.Empty(t, eval[[]string](tb, "%s", overflow), "labels stay within their frames")
 	}
+}
+
+// testNarrowWindow looks where the buttons are and what is below them.
+func testNarrowWindow(t *testing.T, b *browser) {
+	tb := b.tab(t)
+	tb.open(fileOf(t, smallGraph, svg.Options{Title: "A title of some length"}))
+	_, title := tb.place("text")
+	for _, width := range []int64{500, 700, 1200} {
+		tb.run(chromedp.EmulateViewport(width, 900))
+		tb.waitFor(`Math.abs(document.querySelector('.bar').getBoundingClientRect().right - %d) < 32`, width)
+		for _, scrolled := range []int{0, 100} {
+			tb.run(js(fmt.Sprintf(`scrollTo(%d, 0)`, scrolled)))
+			tb.waitFor(`Math.abs(document.querySelector('.bar').getBoundingClientRect().left) < 1`)
+			assert.Empty(t, eval[[]string](tb, `Array.from(document.querySelectorAll('.bar > :not([hidden])')).filter(e => {
+				const r = e.getBoundingClientRect(), t = document.querySelector('text').getBoundingClientRect();
+				return r.left < 0 || r.right > innerWidth || r.width < 20 || r.left < t.right && r.bottom > t.top + 2;
+			}).map(e => e.title + e.textContent)`), "out of the window or over the title at %d", width)
+		}
+		tb.run(js(`scrollTo(0, 0)`))
+		tb.clickControl("Menu")
+		left, right := tb.place(".panel")
+		assert.GreaterOrEqual(t, left, 0.0)
+		assert.LessOrEqual(t, right, float64(width))
+		tb.key(kb.Escape)
+	}
+	assert.Zero(t, eval[float64](tb, `document.documentElement.viewBox.baseVal.y + 0`), "room above the title only where it is needed")
+	assert.Less(t, title, 500.0)
+}
+
+// place returns the left and right edges of an element.
+func (b *tab) place(selector string) (left, right float64) {
+	b.t.Helper()
+	at := eval[[]float64](b, `(() => {
+		const r = document.querySelector(%q).getBoundingClientRect();
+		return [r.left, r.right];
+	})()`, selector)
+	return at[0], at[1]
 }
 
 // testTower zooms into a tower too narrow to be drawn, step by step.

@@ -44,6 +44,8 @@ const (
 	fontSize  = 12
 	// labelPad is the space left and right of a label.
 	labelPad = 4
+	// toolbarWidth is what the buttons of the page take beside the title.
+	toolbarWidth = 640
 	// minWidth is the width below which frames are merged into a bar.
 	minWidth = 1
 	// maxElements bounds the frames drawn at a time; above it minWidth is

@@ -55,6 +55,8 @@ R .ft button[aria-pressed=true]{background:var(--soft);border-color:var(--link)}
 R .ft input{font-family:monospace;width:250px}
 R .ft input[aria-invalid=true]{text-decoration:underline wavy #c62f2f;border-color:#c62f2f}
 R .bar{display:flex;gap:6px;justify-content:flex-end}
+R .bar button{flex:none}
+R .bar input{min-width:60px}
 R .panel{background:var(--page);border:1px solid var(--line);border-radius:8px;padding:12px 16px;max-height:100%;overflow:auto;box-shadow:0 4px 18px #0006}
 R .panel>button{float:right}
 R .panel h2{font-size:16px;margin:0 0 8px}

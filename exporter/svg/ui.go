@@ -60,9 +60,10 @@ func (d *drawing) ui() (string, error) {
 		Geometry: map[string]any{
 			"pad": pad, "top": d.top(), "bottom": bottom, "legend": d.legendLine(), "hint": d.legendLine() + hintStep,
 			"status": d.top() - framesStep, "rowStep": rowStep, "rowSize": rowSize, "charWidth": charWidth,
-			"labelPad": labelPad, "minWidth": minWidth, "maxElements": maxElements, "maxRows": maxRows,
+			"labelPad": labelPad, "toolbar": toolbarWidth, "minWidth": minWidth, "maxElements": maxElements, "maxRows": maxRows,
 		},
 	}
+	u.Texts["title"] = d.opts.Title
 	for k := callgraph.Unknown; k <= callgraph.Thread; k++ {
 		u.Kinds = append(u.Kinds, uiKind{kindName(k), markOf(k), shades(k)})
 	}

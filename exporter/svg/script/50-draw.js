@@ -1,6 +1,7 @@
   const layer = part('frames'), hint = part('hint'), foot = part('foot');
-  // windowWidth is how wide the picture can be where it is not part of a page.
-  const windowWidth = () => max(640, root.clientWidth && document.documentElement.clientWidth || innerWidth);
+  // Where the picture is not part of a page, seen is how wide the window is, and
+  // windowWidth how wide the picture: narrow windows scroll sideways.
+  const seen = () => root.clientWidth || innerWidth, windowWidth = () => max(640, seen());
   if (!layer) {
     // No samples: as wide as the window, as the text stands in the middle.
     const center = () => set(root, { width: windowWidth(), viewBox: `0 0 ${windowWidth()} ${root.viewBox.baseVal.height}` });
@@ -82,6 +83,7 @@
   // ---- Drawing -----------------------------------------------------------
 
   let width_ = root.viewBox.baseVal.width; // of the whole picture
+  let room_ = 0;                           // above the title, for buttons that do not fit beside it
   let rows = 0;                            // in one view never fewer than once needed
   let boxes = [];
   let focus = null;                        // the node with the focus
@@ -144,7 +146,7 @@
     resize(two ? plans[0].rows + plans[1].rows - 1 : max(rows, plans[0].rows), flame && !two);
     // The row of the root, and whether the others stand above it.
     const base = two ? plans[upper].rows - 1 : flame ? rows - 1 : 0;
-    const content = document.createDocumentFragment(), paths = {}, hadFocus = layer.contains(document.activeElement);
+    const content = document.createDocumentFragment(), paths = {}, hadFocus = layer.contains(document.activeElement), byKeys = layer.querySelector(':focus-visible');
     const [was] = boxes;
     boxes = [];
     plans.forEach((p, i) => {
@@ -163,7 +165,7 @@
     layer.replaceChildren(content);
     // The function in a sandwich stays where it is on the screen.
     if (standalone && two && was && was.t === boxes[0].t) scrollBy(0, boxes[0].y - was.y);
-    showFocus(hadFocus);
+    showFocus(hadFocus, byKeys);
     describe(plans);
   }
 
@@ -196,8 +198,8 @@
   // where it is on the screen when the picture grows upwards.
   function resize(n, flame) {
     const grown = (n - rows) * geo.rowStep, end = geo.top + n * geo.rowStep;
-    const height = max(end + geo.bottom, standalone ? innerHeight : 0); // room for panels
-    set(root, { viewBox: `0 0 ${width_} ${height}`, width: width_, height });
+    const height = max(end + geo.bottom + room_, standalone ? innerHeight : 0); // room for panels
+    set(root, { viewBox: `0 -${room_} ${width_} ${height}`, width: width_, height });
     set(foot, { y: end + 22 });
     if (rows && grown > 0 && standalone && flame) scrollBy(0, grown);
     rows = n;

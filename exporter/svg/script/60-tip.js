@@ -36,7 +36,7 @@
   function showTip(box, x, y) {
     const room = min(120, floor((width_ - 4 * geo.pad) / geo.charWidth)), lines = linesOf(box).flatMap(line => wrap(line, room));
     const w = max(...lines.map(l => columns(Array.from(l)))) * geo.charWidth + 20, h = lines.length * 17 + 12;
-    const limit = root.viewBox.baseVal.height, bottom = standalone ? min(limit, scrollY + innerHeight) : limit;
+    const limit = root.viewBox.baseVal.height, bottom = standalone ? min(limit, scrollY + innerHeight) - room_ : limit;
     x = max(4, min(x + 14, width_ - w - 4));
     y = y + 18 + h > bottom ? max(4, y - h - 10) : y + 18;
     tip.replaceChildren(shape('rect', { x, y, width: w, height: h, rx: 5 }), ...lines.map((line, i) =>
@@ -50,8 +50,9 @@
 
   const boxOf = t => boxes.find(b => b.t === t && !b.kids);
 
-  // showFocus marks the focused frame and the path to it for assistive technology.
-  function showFocus(take) {
+  // showFocus marks the focused frame and the path to it for assistive technology. A
+  // frame that was clicked keeps the focus without a tooltip.
+  function showFocus(take, byKeys) {
     for (const rect of layer.querySelectorAll('[role]')) for (const name of ['role', 'tabindex', 'aria-label', 'aria-level']) rect.removeAttribute(name);
     const box = focus && boxOf(focus) || boxes[0];
     for (let t = box.t; t; t = t.up) {
@@ -63,13 +64,13 @@
     if (take) {
       box.rect.focus({ preventScroll: true });
       if (standalone) box.rect.scrollIntoView({ block: 'nearest' });
-      showTip(box, box.x + min(box.w, 200) / 2, box.y);
+      if (byKeys) showTip(box, box.x + min(box.w, 200) / 2, box.y);
     }
   }
 
   function focusOn(t) {
     focus = t;
-    showFocus(true);
+    showFocus(true, true);
   }
 
   // move goes to the nearest box in a direction.

@@ -121,12 +121,12 @@
 
   // place puts what floats where the window is.
   function place() {
-    const y = standalone ? scrollY : 0, w = min(760, width_ - 32), h = standalone ? innerHeight - 80 : 500;
-    set(toolbar, { x: 0, y: y + 10 });
-    bar.style.width = width_ - geo.pad + 'px';
-    set(problemLine, { x: width_ - geo.pad });
+    const [x, y, most, h] = standalone ? [scrollX, scrollY - room_, seen(), innerHeight - 80] : [0, 0, width_, 500], w = min(760, most - 32);
+    set(toolbar, { x, y: y + 10 });
+    bar.style.width = most - geo.pad + 'px';
+    set(problemLine, { x: most - geo.pad });
     if (!panel) return;
-    set(panel, { x: (width_ - w) / 2, y: y + 50 });
+    set(panel, { x: x + (most - w) / 2, y: y + 50 });
     panel.firstChild.style.cssText = `width:${w}px;max-height:${h}px`;
   }
 

@@ -62,7 +62,8 @@
     event.preventDefault();
     act(name, key);
   }
-  set(standalone ? window : root, { keydown: onKey, keypress: onKey });
+  // Not at the layer: an SVG element that listens for the focus takes it when clicked.
+  set(standalone ? window : root, { keydown: onKey, keypress: onKey, focusout: hideTip });
 
   let drag = null, queued = false;
   const pointAt = e => new DOMPoint(e.clientX, e.clientY).matrixTransform(root.getScreenCTM().inverse());
@@ -85,7 +86,6 @@
       showTip(box, x, y);
     },
     pointerleave: hideTip,
-    focusout: hideTip,
     pointerdown: e => {
       const box = e.target.box;
       drag = box && { pane: box.pane, view: box.pane.view, x: e.clientX };
@@ -127,8 +127,13 @@
 
   // ---- Start -------------------------------------------------------------
 
+  function measure() {
+    width_ = windowWidth();
+    room_ = part('head').firstChild.getComputedTextLength() + geo.toolbar > seen() ? 36 : 0;
+  }
+
   function fill() {
-    if (standalone) width_ = windowWidth();
+    measure();
     place();
     showLegend();
     draw();
@@ -147,12 +152,12 @@
   }
 
   if (standalone) {
-    width_ = windowWidth();
+    measure();
     set(window, { resize: fill, scroll: place, popstate: start });
   } else {
     set(root, { tabindex: 0 });
   }
-  set(layer, { role: 'tree', 'aria-label': document.title || 'Flame graph' });
+  set(layer, { role: 'tree', 'aria-label': words.title });
   root.append(result, problemLine, toolbar);
   start();
 })();
