@@ -64,7 +64,7 @@ func Runs(procRoot string, pid uint32, ticks uint64) bool {
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ESRCH)
 	}
-	return st.ticks == ticks && !(st.zombie && st.threads <= 1)
+	return st.ticks == ticks && (!st.zombie || st.threads > 1)
 }
 
 // parseStat reads "pid (comm) state ppid ... flags ...". The name may hold
