@@ -321,7 +321,7 @@ func TestWalksAgreeWithDebugger(t *testing.T) {
 func compare(t *testing.T, stacks []stopped, generated bool) {
 	t.Helper()
 	p := newProcess(t)
-	var verdicts [4]int
+	var verdicts [5]int
 	frames, complete := 0, 0
 	for i := range stacks {
 		s := &stacks[i]
@@ -339,13 +339,16 @@ func compare(t *testing.T, stacks []stopped, generated bool) {
 	// Few stops are in code such as the .init section of a library: the program
 	// starts slowly on a busy machine.
 	assert.LessOrEqual(t, verdicts[neither], max(4, len(stacks)/2))
-	t.Logf("%d of %d stacks agree, %d have a frame where gdb guesses; %d are complete; %d frames",
-		verdicts[same], len(stacks), verdicts[guessed], complete, frames)
+	// How often a Go program is stopped where its runtime works depends on the
+	// machine.
+	assert.LessOrEqual(t, verdicts[switched], len(stacks)/2)
+	t.Logf("%d of %d stacks agree, %d more up to another stack; %d have a frame where gdb guesses; %d are complete; %d frames",
+		verdicts[same], len(stacks), verdicts[switched], verdicts[guessed], complete, frames)
 	// Half a per cent, but of few stacks more: those that follow each other are
 	// much alike.
 	allowed := max(4, len(stacks)/200)
 	assert.LessOrEqual(t, verdicts[differs], allowed)
-	assert.GreaterOrEqual(t, complete, len(stacks)-verdicts[neither]-allowed)
+	assert.GreaterOrEqual(t, complete, len(stacks)-verdicts[neither]-verdicts[switched]-allowed)
 	if !generated {
 		assert.LessOrEqual(t, verdicts[guessed], allowed)
 	}
@@ -381,6 +384,9 @@ const (
 	guessed
 	// neither: both end in code without unwind information.
 	neither
+	// switched: both agree up to where the stack of a goroutine goes on, which was
+	// not kept.
+	switched
 )
 
 // judge compares a walk with that of gdb. A walk that gdb ended must be
@@ -392,9 +398,13 @@ func (p *process) judge(got []addr.Virtual, end End, s *stopped) verdict {
 	}
 	// Only the stack that the program runs on was kept: switching ends there.
 	last := p.rows(got[len(got)-1] - 1)
-	ended := end.Complete() || end == EndFault && last.Kind == KindSwitch || end == EndStop && last.Kind == KindGrow
-	if !all && ended && len(got) >= len(want) && slices.Equal(got[:len(want)], want) {
-		return same
+	switches := end == EndFault && last.Kind == KindSwitch || end == EndStop && last.Kind == KindGrow
+	if !all && len(got) >= len(want) && slices.Equal(got[:len(want)], want) {
+		if end.Complete() {
+			return same
+		} else if switches {
+			return switched
+		}
 	}
 	if !all && slices.Equal(got, want) && len(got) > 1 && last.Kind == KindNone {
 		return neither
