@@ -4,6 +4,7 @@ package symbolize
 
 import (
 	"bufio"
+	"debug/elf"
 	"fmt"
 	"os"
 	"os/exec"
@@ -143,6 +144,47 @@ int main(void) {
 		assert.Equal(t, "interrupted", name(frames[2]), "the first byte of a function is no return address here")
 		frames = s.User(p, []addr.Virtual{addr.Virtual(pc), addr.Virtual(pc)}, nil)
 		assert.NotEqual(t, "interrupted", name(frames[1]), "as a return address it is that of the function before")
+	}
+}
+
+// TestLiveGoInterruptedBySignal is the same for handlers of the Go runtime,
+// which has code of its own for them to return to.
+func TestLiveGoInterruptedBySignal(t *testing.T) {
+	t.Parallel()
+	dir := build(t, map[string]string{"a.go": `package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+func main() {
+	fmt.Println(os.Getpid(), 0)
+	time.Sleep(time.Hour)
+}
+`}, "go build -o prog a.go", "go build -ldflags=-s -o stripped a.go")
+	at := map[string]addr.Virtual{}
+	f, err := elf.Open(filepath.Join(dir, "prog"))
+	require.NoError(t, err)
+	defer f.Close()
+	symbols, err := f.Symbols()
+	require.NoError(t, err)
+	for _, s := range symbols {
+		at[strings.TrimSuffix(s.Name, ".abi0")] = addr.Virtual(s.Value)
+	}
+	restorer, interrupted := at["runtime.sigreturn__sigaction"], at["main.main"]
+	require.NotZero(t, restorer)
+	require.NotZero(t, interrupted)
+	for _, file := range []string{"prog", "stripped"} {
+		s := newLive(t)
+		p := opened(t, s, start(t, exec.Command(filepath.Join(dir, file))).pid)
+		frames := s.User(p, []addr.Virtual{interrupted, restorer, interrupted}, nil)
+		assert.Equal(t, "main.main", name(frames[0]), file)
+		assert.Equal(t, "runtime.sigreturn__sigaction", name(frames[1]), file)
+		assert.Equal(t, "main.main", name(frames[2]), "%s: the first byte of a function is no return address here", file)
+		frames = s.User(p, []addr.Virtual{interrupted, interrupted}, nil)
+		assert.NotEqual(t, "main.main", name(frames[1]), "%s: as a return address it is that of the function before", file)
 	}
 }
 

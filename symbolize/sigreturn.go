@@ -19,8 +19,10 @@ const restorerName = "__restore_rt"
 const rtSigreturn = "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05"
 
 const (
-	// maxSigreturnScan bounds the code that is searched.
+	// maxSigreturnScan bounds the code that is searched, and maxGoScan that of Go
+	// programs, which are as big as all their libraries.
 	maxSigreturnScan = 16 << 20
+	maxGoScan        = 128 << 20
 	maxSigreturns    = 4
 )
 
@@ -38,12 +40,17 @@ func findSigreturns(f *elffile.File, img *image, r io.ReaderAt) []addr.Offset {
 			}
 		}
 	}
-	_, installs := img.symbols.Find("sigaction")
-	if !installs || len(found) > 0 || f.Machine != elf.EM_X86_64 {
+	if f.Machine != elf.EM_X86_64 {
 		return found
 	}
+	limit := uint64(0)
+	if _, installs := img.symbols.Find("sigaction"); img.goLimit != 0 {
+		limit = maxGoScan
+	} else if installs && len(found) == 0 {
+		limit = maxSigreturnScan
+	}
 	for _, s := range img.segments {
-		if s.Executable && s.Limit-s.Start <= maxSigreturnScan {
+		if s.Executable && uint64(s.Limit-s.Start) <= limit {
 			found = append(found, scan(r, s)...)
 		}
 	}
