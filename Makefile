@@ -79,7 +79,7 @@ bench-go: ## Go benchmarks, BPF nanoseconds per sample among them
 	$(GO) test -tags integration -run '^$$' -bench . -benchmem -p 1 -timeout 60m ./...
 
 .PHONY: bench-svg
-bench-svg: setup-test ## drawing flame graphs, their size, and what a browser makes its user wait, beside d3-flame-graph
+bench-svg: setup-test setup-bench build-flametel ## drawing flame graphs, their size, and what a browser makes its user wait, beside others
 	$(GO) run ./exporter/internal/benchsvg
 
 .PHONY: bench-start

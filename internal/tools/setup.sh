@@ -26,6 +26,7 @@ node                              nodejs
 perf                              linux-perf
 python3                           python3
 strace                            strace
+/usr/share/perl5/Devel/NYTProf/flamegraph.pl libdevel-nytprof-perl
 wrk                               wrk"
 
 readonly gallery_needs="

@@ -17,8 +17,6 @@ import (
 	"github.com/chromedp/cdproto/css"
 	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/chromedp"
-
-	"github.com/flametel/flametel/exporter/internal/stackgen"
 )
 
 // steps measure a page from an event to the second frame of the screen after it,
@@ -82,7 +80,7 @@ func d3() steps {
 	}}
 }
 
-func browse(ctx context.Context, dir string, sizes []string, files map[string]string) error {
+func browse(ctx context.Context, dir string, sizes []string, files, peers map[string]string) error {
 	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1400, 900))
 	alloc, stop := chromedp.NewExecAllocator(ctx, opts...)
 	defer stop()
@@ -105,6 +103,9 @@ func browse(ctx context.Context, dir string, sizes []string, files map[string]st
 		if err := measurePage(browser, ours(), size, files[size]); err != nil {
 			return err
 		}
+		if err := measurePage(browser, perl(), size, peers[size]); err != nil {
+			fmt.Fprintln(os.Stderr, "benchsvg:", err)
+		}
 		if n > 10_000 {
 			continue // d3-flame-graph does not come up in minutes
 		}
@@ -120,10 +121,13 @@ func browse(ctx context.Context, dir string, sizes []string, files map[string]st
 	return nil
 }
 
+// patience is how long a page is measured.
+const patience = 3 * time.Minute
+
 func measurePage(browser context.Context, s steps, size, path string) error {
 	tab, stop := chromedp.NewContext(browser)
 	defer stop()
-	tab, stopTimer := context.WithTimeout(tab, time.Minute)
+	tab, stopTimer := context.WithTimeout(tab, patience)
 	defer stopTimer()
 	if err := forgetDOM(tab); err != nil {
 		return err
@@ -156,7 +160,7 @@ func measurePage(browser context.Context, s steps, size, path string) error {
 		}
 		times, err := chromedp.Run(tab, chromedp.Evaluate[[]float64](s.steps[i].expression, chromedp.EvalAwaitPromise))
 		if tab.Err() != nil {
-			row += " over a minute |"
+			row += " too long |"
 			break
 		}
 		if err != nil {
@@ -203,7 +207,7 @@ func writeD3(path string, n int) error {
 		}
 		fmt.Fprintf(&scripts, "<script>%s</script>\n", source)
 	}
-	g := stackgen.New(n, 1).Graph()
+	g := graph(n)
 	totals := g.Totals(0)
 	nodes := make([]*d3Node, len(g.Nodes))
 	for i := range g.Nodes {

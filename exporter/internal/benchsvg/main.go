@@ -2,8 +2,8 @@
 
 // Program benchsvg measures flame graphs: what drawing them takes, how large the
 // files are, and how long a browser makes its user wait. Run it from the module's
-// folder: make bench-svg. For comparison it loads the same stacks into
-// d3-flame-graph, which make test installs from npm.
+// folder: make bench-svg. For comparison it gives the same stacks to
+// d3-flame-graph, which make test installs from npm, and to flamegraph.pl.
 //
 //	benchsvg [-sizes 1000,10000] [-browser=false]
 package main
@@ -49,9 +49,9 @@ type drawn struct {
 	Seconds float64 // of CPU, user and system
 	MiB     float64 // of memory at the highest, beyond the graph itself
 	Bytes   int64
-	// Concentrated is the size of the file if a few stacks hold most samples. Of
-	// such a graph fewer frames are wide enough to draw.
-	Concentrated int64
+	// Flat is the size of the file if most stacks were seen once. Of such a graph
+	// more frames are wide enough to draw.
+	Flat int64
 }
 
 func run(ctx context.Context, sizes []string, withBrowser bool) error {
@@ -60,7 +60,7 @@ func run(ctx context.Context, sizes []string, withBrowser bool) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	fmt.Println("| stacks | frames | CPU s | MiB beyond the graph | file, MB | if a few stacks hold most, MB |\n| --- | --- | --- | --- | --- | --- |")
+	fmt.Println("| stacks | frames | CPU s | MiB beyond the graph | file, MB | if most stacks were seen once, MB |\n| --- | --- | --- | --- | --- | --- |")
 	files := map[string]string{}
 	for _, size := range sizes {
 		files[size] = filepath.Join(dir, size+".svg")
@@ -68,12 +68,13 @@ func run(ctx context.Context, sizes []string, withBrowser bool) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("| %s | %d | %.2f | %.0f | %.2f | %.2f |\n", size, d.Nodes-1, d.Seconds, d.MiB, float64(d.Bytes)/1e6, float64(d.Concentrated)/1e6)
+		fmt.Printf("| %s | %d | %.2f | %.0f | %.2f | %.2f |\n", size, d.Nodes-1, d.Seconds, d.MiB, float64(d.Bytes)/1e6, float64(d.Flat)/1e6)
 	}
-	if !withBrowser {
-		return nil
+	peers, err := compareFiles(ctx, dir, sizes)
+	if err != nil || !withBrowser {
+		return err
 	}
-	return browse(ctx, dir, sizes, files)
+	return browse(ctx, dir, sizes, files, peers)
 }
 
 // drawInChild draws in a process of its own, so that its memory is that of one
@@ -99,7 +100,7 @@ func draw(size, path string) error {
 	if err != nil {
 		return err
 	}
-	g := stackgen.New(n, 1).Graph()
+	g := graph(n)
 	rounds := 1
 	if n <= 100_000 {
 		rounds = 4
@@ -121,11 +122,15 @@ func draw(size, path string) error {
 		}
 		d.MiB = float64(peak-before) / 1024
 	}
-	if d.Concentrated, err = drawFile(path+".concentrated", stackgen.New(n, 1).Concentrate().Graph()); err != nil {
+	if d.Flat, err = drawFile(path+".flat", stackgen.New(n, 1).Graph()); err != nil {
 		return err
 	}
 	return json.NewEncoder(os.Stdout).Encode(d)
 }
+
+// graph has a few stacks that hold most samples, as those for which the goals
+// were set.
+func graph(stacks int) *callgraph.Graph { return stackgen.New(stacks, 1).Concentrate().Graph() }
 
 // drawFile returns the size of the file.
 func drawFile(path string, g *callgraph.Graph) (int64, error) {
