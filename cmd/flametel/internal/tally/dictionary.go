@@ -14,11 +14,12 @@ import (
 // the zero value, as for every reader of profiles.
 type dictionary struct {
 	pprofile.ProfilesDictionary
-	hashes []uint64 // of locations, 0 until needed
+	program string   // whose samples are read, "" if not known
+	hashes  []uint64 // of locations, 0 until needed
 }
 
 func newDictionary(d pprofile.ProfilesDictionary) *dictionary {
-	return &dictionary{d, make([]uint64, d.LocationTable().Len())}
+	return &dictionary{ProfilesDictionary: d, hashes: make([]uint64, d.LocationTable().Len())}
 }
 
 // identity is a number that, as good as always, is the same only for the same
@@ -175,10 +176,16 @@ func (d *dictionary) file(loc pprofile.Location) string {
 	return d.str(d.MappingTable().At(int(i)).FilenameStrindex())
 }
 
+// generated is what the profiler calls code in memory of no file. Only the
+// program tells the reader what it is.
+const generated = "[anon]"
+
 // module stands for all code of a file that has no name.
 func (d *dictionary) module(loc pprofile.Location) string {
 	base := path.Base(d.file(loc))
 	switch {
+	case base == generated && d.program != "":
+		return base + " of " + d.program
 	case base == "." || base == "/":
 		return callgraph.NameUnknown
 	case strings.HasPrefix(base, "[") && strings.HasSuffix(base, "]"):

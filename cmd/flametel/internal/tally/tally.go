@@ -149,6 +149,10 @@ func (t *Tally) Add(p pprofile.Profiles) {
 		attrs := rp.Resource().Attributes()
 		pid, hasPID := attrs.Get("process.pid")
 		mark, isAccounting := attrs.Get("flametel.accounting")
+		d.program = ""
+		if name, ok := attrs.Get("process.executable.name"); ok {
+			d.program = name.Str()
+		}
 		for _, sp := range rp.ScopeProfiles().All() {
 			for _, prof := range sp.Profiles().All() {
 				k := t.Kind(d.kindName(prof))

@@ -51,6 +51,25 @@ func TestSelfTimeOfLeavesByKind(t *testing.T) {
 	assert.Zero(t, tally.Kind("off_cpu").Total)
 }
 
+func TestGeneratedCodeIsThatOfItsProgram(t *testing.T) {
+	t.Parallel()
+	jit := fakereceiver.Frame{Type: "jit", Module: "[anon]"}
+	tally := New()
+	tally.Add(fakereceiver.Data{Stacks: []fakereceiver.Stack{
+		{PID: 1, Process: "java", Count: 10, Frames: []fakereceiver.Frame{jit}},
+		{PID: 2, Process: "java", Count: 5, Frames: []fakereceiver.Frame{jit}},
+		{PID: 3, Process: "qemu", Count: 7, Frames: []fakereceiver.Frame{jit}},
+		{PID: 4, Count: 1, Frames: []fakereceiver.Frame{jit}},
+	}}.Profiles())
+	k := tally.Kind("cpu")
+	assert.Equal(t, []Share{
+		{Function{"[anon] of java", "unknown"}, 15},
+		{Function{"[anon] of qemu", "unknown"}, 7},
+		{Function{"[anon]", "unknown"}, 1},
+	}, k.Top(99))
+	assert.Equal(t, []Module{{"[anon] of java", 15}, {"[anon] of qemu", 7}, {"[anon]", 1}}, k.Unknown(99))
+}
+
 func TestAccountingAddsUp(t *testing.T) {
 	t.Parallel()
 	tally := New()
