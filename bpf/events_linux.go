@@ -24,8 +24,9 @@ const (
 // which it happened.
 type EventReader struct {
 	onlineCPUs func() ([]int, error)
-	epoll      int
-	wake       int // eventfd that ends a wait
+	epoll      int     // owned by waiter
+	waiter     *waiter // for epoll
+	wake       int     // eventfd that ends a wait
 	malformed  atomic.Uint64
 
 	mu      sync.Mutex // guards what follows
@@ -50,6 +51,9 @@ func NewEventReader(online func() ([]int, error)) (_ *EventReader, err error) {
 	}()
 	if r.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return nil, fmt.Errorf("wait for process events: %w", err)
+	}
+	if r.waiter, err = newWaiter(r.epoll); err != nil {
+		return nil, err
 	}
 	if r.wake, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return nil, fmt.Errorf("wait for process events: %w", err)
@@ -152,14 +156,9 @@ func (r *EventReader) Run(wake func()) error {
 		return nil
 	}
 	defer r.runs.Done()
-	var ready [16]unix.EpollEvent
 	var took time.Duration // by the last wake
 	for {
-		_, err := unix.EpollWait(r.epoll, ready[:], -1)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if err != nil {
+		if err := r.wait(); err != nil {
 			return fmt.Errorf("wait for process events: %w", err)
 		}
 		time.Sleep(min(max(minGather, gatherShare*took), maxGather))
@@ -171,6 +170,21 @@ func (r *EventReader) Run(wake func()) error {
 		wake()
 		took = time.Since(began)
 	}
+}
+
+// wait returns when a ring, or nudge, has something for Run.
+func (r *EventReader) wait() error {
+	var ready [16]unix.EpollEvent
+	var failed error
+	err := r.waiter.wait(func() bool {
+		n, err := unix.EpollWait(r.epoll, ready[:], 0)
+		if errors.Is(err, unix.EINTR) {
+			return true // a look too many
+		}
+		failed = err
+		return err != nil || n > 0
+	})
+	return errors.Join(failed, err)
 }
 
 func (r *EventReader) enterRun() bool {
@@ -272,9 +286,10 @@ func (r *EventReader) Close() {
 	}
 	r.mu.Unlock()
 	r.runs.Wait()
-	for _, fd := range []int{r.wake, r.epoll} {
-		if fd >= 0 {
-			_ = unix.Close(fd)
-		}
+	if r.wake >= 0 {
+		_ = unix.Close(r.wake)
+	}
+	if r.waiter != nil {
+		r.waiter.close()
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"os"
 	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/cilium/ebpf"
@@ -22,6 +23,7 @@ import (
 type Tables struct {
 	rows, mappings, spaces, requests *ebpf.Map
 	reader                           *ringbuf.Reader
+	waiter                           *waiter          // for requests
 	exec                             *ebpf.Collection // nil unless followed
 	attached                         link.Link
 
@@ -76,7 +78,15 @@ func NewTables(rows, mappings int) (_ *Tables, err error) {
 	if t.requests, err = ebpf.NewMap(spec.Maps[profileMapUnwindRequests]); err != nil {
 		return nil, err
 	}
-	t.reader, err = ringbuf.NewReader(t.requests)
+	if t.reader, err = ringbuf.NewReader(t.requests); err != nil {
+		return nil, err
+	}
+	t.reader.SetDeadline(time.Unix(0, 1)) // it never waits: the waiter does
+	fd, err := unix.FcntlInt(uintptr(t.requests.FD()), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	t.waiter, err = newWaiter(fd)
 	return t, err
 }
 
@@ -229,14 +239,31 @@ func (t *Tables) Wait() { waitForPrograms() }
 
 // Requests calls handle for what programs ask for, until Interrupt or Close.
 func (t *Tables) Requests(handle func(TableRequest)) error {
+	for {
+		err := t.waiter.wait(func() bool { return t.reader.AvailableBytes() > 0 })
+		if err == nil {
+			err = t.readRequests(handle)
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, os.ErrClosed):
+			return nil
+		default:
+			return fmt.Errorf("read requests for unwind tables: %w", err)
+		}
+	}
+}
+
+// readRequests calls handle for what is there.
+func (t *Tables) readRequests(handle func(TableRequest)) error {
 	var rec ringbuf.Record
 	for {
 		err := t.reader.ReadInto(&rec)
-		if errors.Is(err, ringbuf.ErrClosed) || errors.Is(err, os.ErrClosed) {
+		if errors.Is(err, os.ErrDeadlineExceeded) {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("read requests for unwind tables: %w", err)
+			return err
 		}
 		if b := rec.RawSample; len(b) >= 32 { // struct ft_request
 			handle(TableRequest{
@@ -252,12 +279,18 @@ func (t *Tables) Requests(handle func(TableRequest)) error {
 }
 
 // Interrupt ends Requests; all else goes on until Close.
-func (t *Tables) Interrupt() error { return t.reader.Close() }
+func (t *Tables) Interrupt() error {
+	t.waiter.close()
+	return t.reader.Close()
+}
 
 // Close ends Requests and gives the memory back once no program is left that
 // uses it. It may be called more than once.
 func (t *Tables) Close() error {
 	t.closing.Do(func() {
+		if t.waiter != nil {
+			t.waiter.close()
+		}
 		if t.reader != nil {
 			t.closed = t.reader.Close()
 		}
