@@ -24,6 +24,7 @@ type Tables struct {
 	rows, mappings, spaces, requests *ebpf.Map
 	reader                           *ringbuf.Reader
 	waiter                           *waiter          // for requests
+	mapped                           []byte           // mappings, which each new program writes to
 	exec                             *ebpf.Collection // nil unless followed
 	attached                         link.Link
 
@@ -71,6 +72,9 @@ func NewTables(rows, mappings int) (_ *Tables, err error) {
 	spec.Maps[profileMapUnwindMappings].ValueSize = uint32(roundUp(mappings)) * mappingBytes
 	if t.mappings, err = ebpf.NewMap(spec.Maps[profileMapUnwindMappings]); err != nil {
 		return nil, err
+	}
+	if t.mapped, err = unix.Mmap(t.mappings.FD(), 0, int(t.mappings.ValueSize()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
+		return nil, fmt.Errorf("map an unwind table: %w", err)
 	}
 	if t.spaces, err = ebpf.NewMap(spec.Maps[profileMapUnwindSpaces]); err != nil {
 		return nil, err
@@ -189,19 +193,30 @@ func (t *Tables) WriteRows(at int, rows []byte) error {
 	return write(t.rows, at*rowBytes, rows)
 }
 
-// WriteMappings copies mappings, sorted by address, to a place in the pool.
+// WriteMappings copies mappings, sorted by address, to a place in the pool. It must
+// not be called after Close.
 func (t *Tables) WriteMappings(at int, list []Mapping) error {
 	if len(list) == 0 {
 		return nil
 	}
-	return write(t.mappings, at*mappingBytes, unsafe.Slice((*byte)(unsafe.Pointer(&list[0])), len(list)*mappingBytes))
+	at *= mappingBytes
+	b := unsafe.Slice((*byte)(unsafe.Pointer(&list[0])), len(list)*mappingBytes)
+	if at < 0 || at+len(b) > len(t.mapped) {
+		return tooLong(len(b), at, len(t.mapped))
+	}
+	copy(t.mapped[at:], b)
+	return nil
+}
+
+func tooLong(n, at, size int) error {
+	return fmt.Errorf("write %d bytes at %d of a table of %d", n, at, size)
 }
 
 // write copies bytes into the value of an array of one. Only the pages that it
 // needs are mapped, and only for that long: they would count as our memory.
 func write(m *ebpf.Map, at int, b []byte) error {
 	if at < 0 || at+len(b) > int(m.ValueSize()) {
-		return fmt.Errorf("write %d bytes at %d of a table of %d", len(b), at, m.ValueSize())
+		return tooLong(len(b), at, int(m.ValueSize()))
 	}
 	if len(b) == 0 {
 		return nil
@@ -299,6 +314,10 @@ func (t *Tables) Close() error {
 		}
 		if t.exec != nil {
 			t.exec.Close()
+		}
+		if t.mapped != nil {
+			t.closed = errors.Join(t.closed, unix.Munmap(t.mapped))
+			t.mapped = nil
 		}
 		for _, m := range []*ebpf.Map{t.rows, t.mappings, t.spaces, t.requests} {
 			t.closed = errors.Join(t.closed, m.Close()) // nil maps may be closed
