@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"go.opentelemetry.io/collector/receiver"
 	"go.uber.org/zap"
@@ -37,6 +36,8 @@ type hostSource struct {
 	targets    *targets
 	events     *bpf.EventReader
 	sources    []source.Source
+	relievers  []*reliever // of each source
+	cpus       cpuFollower
 	meter      *metrics.Aggregator // nil if nobody takes metrics
 
 	applying   sync.Mutex    // held while events are taken in
@@ -97,11 +98,13 @@ func (h *hostSource) Start(context.Context) (err error) {
 func (h *hostSource) startSources(loaded <-chan struct{}) error {
 	list := newSources(h)
 	failed := make([]error, len(list))
+	relievers := make([]*reliever, len(list))
 	var starting sync.WaitGroup
 	for i, src := range list {
 		starting.Go(func() {
 			if failed[i] = src.Start(); failed[i] == nil {
-				h.background.Go(func() { h.relieve(src) })
+				relievers[i] = h.newReliever(src)
+				h.background.Go(func() { relievers[i].run(h.stop, h.log) })
 			}
 		})
 	}
@@ -111,6 +114,7 @@ func (h *hostSource) startSources(loaded <-chan struct{}) error {
 	for i, src := range list {
 		if failed[i] == nil {
 			h.sources = append(h.sources, src)
+			h.relievers = append(h.relievers, relievers[i])
 			errs = append(errs, h.targets.begin(src))
 			continue
 		}
@@ -165,81 +169,13 @@ func (h *hostSource) follow() {
 			h.log.Error("Processes cannot be followed any more; new ones are read from procfs when they are sampled.", zap.Error(err))
 		}
 	})
-	h.background.Go(h.followCPUs)
+	h.followCPUs()
 	h.unwinding.follow(&h.background, h.stop)
 	h.background.Go(func() {
 		if err := h.registry.Scan(h.stop); err != nil {
 			h.log.Warn("The running processes could not be listed; they are read when they are sampled.", zap.Error(err))
 		}
 	})
-}
-
-// hotplugInterval is how soon a CPU that comes online is noticed: what runs on
-// it before is neither sampled nor followed.
-const hotplugInterval = 250 * time.Millisecond
-
-// followCPUs notices CPUs that come and go. The drain would be late for that:
-// it waits for files that hold symbols.
-func (h *hostSource) followCPUs() {
-	ticker := time.NewTicker(hotplugInterval)
-	defer ticker.Stop()
-	failed, known := false, ""
-	for {
-		select {
-		case <-h.stop:
-			return
-		case <-ticker.C:
-		}
-		online, err := bpf.OnlineCPUList()
-		if err == nil && online == known {
-			continue
-		}
-		known = online
-		err = errors.Join(err, h.events.SyncCPUs())
-		for _, src := range h.sources {
-			err = errors.Join(err, src.SyncCPUs())
-		}
-		if err != nil && !failed {
-			h.log.Error("CPUs that come and go could not be followed.", zap.Error(err))
-		}
-		if failed = err != nil; failed {
-			known = "" // try again
-		}
-	}
-}
-
-// relieveInterval is how often somebody looks whether the maps of events fill up.
-// A quarter of a map has to last for that long, see bpf.Tracer.
-const relieveInterval = 100 * time.Millisecond
-
-// relieveEvery is the interval for a kind. What a clock samples cannot come faster
-// than it ticks, and the maps have room for a whole drain interval of it.
-func (h *hostSource) relieveEvery(kind *source.Descriptor) time.Duration {
-	if kind.Period == 0 {
-		return relieveInterval
-	}
-	return max(relieveInterval, h.cfg.DrainInterval/4)
-}
-
-// relieve keeps the maps of a kind from filling up before they are drained. A
-// drain is late when many programs are new on a busy host: their symbols are read
-// by it.
-func (h *hostSource) relieve(src source.Source) {
-	ticker := time.NewTicker(h.relieveEvery(src.Kind()))
-	defer ticker.Stop()
-	failed := false
-	for {
-		select {
-		case <-h.stop:
-			return
-		case <-ticker.C:
-		}
-		err := src.Relieve()
-		if err != nil && !failed {
-			h.log.Error("Kernel maps that fill up could not be emptied.", zap.Error(err))
-		}
-		failed = err != nil
-	}
 }
 
 // applyEvents takes in what happened to processes and to the kernel's code up
@@ -267,8 +203,9 @@ func (h *hostSource) applyEvents() {
 func (h *hostSource) Drain(ctx context.Context, w *window.Window) (drainStats, error) {
 	stats := drainStats{MapUsage: make(map[string]float64)}
 	var errs []error
-	for _, src := range h.sources {
+	for i, src := range h.sources {
 		samples, taken, err := src.Drain()
+		h.relievers[i].drained()
 		errs = append(errs, err)
 		for _, cpu := range taken.Restarted {
 			errs = append(errs, h.events.RestartCPU(cpu))
@@ -285,6 +222,7 @@ func (h *hostSource) Drain(ctx context.Context, w *window.Window) (drainStats, e
 		stats.MapUsage[src.Kind().Name+".counts"] = taken.CountsUsed
 		stats.MapUsage[src.Kind().Name+".stacks"] = taken.StacksUsed
 	}
+	h.syncCPUs()
 	h.registry.Sweep(h.cfg.DrainInterval)
 	h.unwinding.changed()
 	h.unwinding.account(&stats)
@@ -369,6 +307,7 @@ func (h *hostSource) Close() error {
 	if h.events != nil {
 		h.events.Close()
 	}
+	h.cpus.close()
 	errs := []error{h.unwinding.interrupt()}
 	h.background.Wait()
 	for _, src := range h.sources {

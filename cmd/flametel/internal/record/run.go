@@ -184,8 +184,12 @@ func (r *recording) wait() outcome {
 		defer timer.Stop()
 		over = timer.C
 	}
-	look := time.NewTicker(endedEvery)
-	defer look.Stop()
+	var look <-chan time.Time
+	if r.watchesEnd() {
+		ticker := time.NewTicker(endedEvery)
+		defer ticker.Stop()
+		look = ticker.C
+	}
 	var ended <-chan struct{}
 	if r.command != nil {
 		ended = r.command.Ended()
@@ -198,7 +202,7 @@ func (r *recording) wait() outcome {
 			return outcome{}
 		case <-ended:
 			return outcome{signal: r.signals.now()}
-		case <-look.C:
+		case <-look:
 			if r.targetsEnded() {
 				return outcome{gone: true, before: r.ended.before}
 			}
