@@ -105,10 +105,11 @@ func newFileExporter(cfg *Config, set exporter.Settings) (*fileExporter, error) 
 func (e *fileExporter) newBuilder() *callgraph.Builder {
 	roots, _ := e.cfg.roots()
 	opts := callgraph.Options{
-		Detail:   e.format.Detail,
-		Roots:    roots,
-		Idle:     e.cfg.Idle,
-		MaxBytes: int64(e.cfg.MemoryLimitMiB) << 20,
+		Detail:     e.format.Detail,
+		Roots:      roots,
+		SampleType: e.cfg.SampleType,
+		Idle:       e.cfg.Idle,
+		MaxBytes:   int64(e.cfg.MemoryLimitMiB) << 20,
 	}
 	if e.template != nil && (e.template.has(placeService) || e.template.has(placeHost)) {
 		opts.Group = e.group

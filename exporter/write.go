@@ -133,13 +133,10 @@ func (e *fileExporter) writeStdout(graphs []*callgraph.Graph) error {
 	return nil
 }
 
-// selected returns the graphs of the configured sample type.
+// selected returns the graphs that are written.
 func (e *fileExporter) selected(graphs []*callgraph.Graph) []*callgraph.Graph {
 	var out []*callgraph.Graph
 	for _, g := range graphs {
-		if t := e.cfg.SampleType; t != "" && t != g.Name() && t != g.SampleType.Type {
-			continue
-		}
 		// Accounting without samples belongs to no service, so with one file
 		// for each there is none to put it in.
 		if e.perService() && e.cfg.Interval > 0 && g.Total(0) == 0 {

@@ -20,6 +20,8 @@ type Options struct {
 	Detail bool
 	// Roots says what stands at the root of each stack.
 	Roots Roots
+	// SampleType is the only type that is added, see Graph.Is; "" means all.
+	SampleType string
 	// Idle adds the time of idle CPUs, for which a profiler accounts without
 	// stacks, as a frame of its own, NameIdle.
 	Idle bool
@@ -74,6 +76,11 @@ type Builder struct {
 type typeKey struct {
 	sample, period ValueType
 	length         int64 // of a period
+}
+
+// wants tells whether profiles of a type are added.
+func (b *Builder) wants(key typeKey) bool {
+	return b.opts.SampleType == "" || isType(b.opts.SampleType, key.sample, key.period)
 }
 
 type graphKey struct {
@@ -142,6 +149,9 @@ func (b *Builder) Add(p pprofile.Profiles) {
 
 func (a *adder) addAccounting(prof pprofile.Profile) {
 	key := accountKey{a.host, a.dict.typeKey(prof)}
+	if !a.wants(key.typeKey) {
+		return
+	}
 	acc := a.accounts[key]
 	if acc == nil {
 		if len(a.accounts) >= maxGraphs {

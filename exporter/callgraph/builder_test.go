@@ -242,6 +242,25 @@ func TestOneGraphForEachType(t *testing.T) {
 	assert.Equal(t, callgraph.ValueType{Type: "off_cpu", Unit: "nanoseconds"}, graphs[1].SampleType)
 }
 
+func TestOnlyOneTypeIsAdded(t *testing.T) {
+	m := newMessage()
+	stack := m.stack(m.location(0, 1, m.function("f")))
+	m.sample(m.typed("app", "samples", "count", "cpu", "nanoseconds"), stack, 3)
+	m.sample(m.typed("app", "off_cpu", "nanoseconds", "", ""), stack, 5)
+	m.accounting("host-a", map[string]any{"flametel.samples.taken": 100, "flametel.samples.idle": 97}) // of cpu
+	for name, want := range map[string][]int64{"": {100, 5}, "cpu": {100}, "samples": {100}, "off_cpu": {5}, "reads": nil} {
+		b := callgraph.NewBuilder(callgraph.Options{SampleType: name, Idle: true})
+		b.Add(m.Profiles)
+		var totals []int64
+		for _, g := range b.Graphs() {
+			assert.True(t, name == "" || g.Is(name))
+			totals = append(totals, g.Total(0))
+		}
+		assert.Equal(t, want, totals, name)
+		assert.Equal(t, want == nil, b.Empty(), name)
+	}
+}
+
 func TestGroups(t *testing.T) {
 	m := newMessage()
 	stack := m.stack(m.location(0, 1, m.function("f")))

@@ -36,14 +36,23 @@ type Graph struct {
 
 // Name is the short name of what was sampled, such as cpu or off_cpu: the
 // sample type, but for plain counts of samples it is what the period measures.
-func (g *Graph) Name() string {
-	if g.SampleType.Type == "samples" && g.PeriodType.Type != "" {
-		return g.PeriodType.Type
+func (g *Graph) Name() string { return typeName(g.SampleType, g.PeriodType) }
+
+// Is tells whether a sample type is called like that, by its short name or its own.
+func (g *Graph) Is(name string) bool { return isType(name, g.SampleType, g.PeriodType) }
+
+func typeName(sample, period ValueType) string {
+	if sample.Type == "samples" && period.Type != "" {
+		return period.Type
 	}
-	if g.SampleType.Type == "" {
+	if sample.Type == "" {
 		return "samples"
 	}
-	return g.SampleType.Type
+	return sample.Type
+}
+
+func isType(name string, sample, period ValueType) bool {
+	return name == typeName(sample, period) || name == sample.Type
 }
 
 // Total is the sum of one weight over all stacks.

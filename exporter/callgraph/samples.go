@@ -49,7 +49,11 @@ func (a *adder) addProfile(prof pprofile.Profile) {
 	if samples.Len() == 0 {
 		return
 	}
-	g := a.graph(graphKey{a.group, a.dict.typeKey(prof)})
+	key := a.dict.typeKey(prof)
+	if !a.wants(key) {
+		return
+	}
+	g := a.graph(graphKey{a.group, key})
 	if len(g.hosts) < maxGraphs {
 		g.hosts[a.host] = true
 	}

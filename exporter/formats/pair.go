@@ -14,7 +14,7 @@ func (p *Profile) Find(name string) (*callgraph.Graph, error) {
 		return p.Graphs[p.Default], nil
 	}
 	for _, g := range p.Graphs {
-		if g.Name() == name || g.SampleType.Type == name {
+		if g.Is(name) {
 			return g, nil
 		}
 	}

@@ -155,7 +155,7 @@ func (r *recording) trial(ctx context.Context, p *preflightReport) (err error) {
 	}
 	took := time.Since(begin)
 	list := attached().since(before)
-	err = r.pipeline.stop()
+	err = r.pipeline.stop(ctx)
 	p.line(good, "attached", "%s; ready after %s, detached again", list, milliseconds(took))
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"syscall"
-	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componentstatus"
@@ -31,10 +30,6 @@ type pipeline struct {
 	mu    sync.Mutex
 	tally *tally.Tally
 }
-
-// shutdownTime is how long the receiver may take to stop and to deliver its
-// last window.
-const shutdownTime = 30 * time.Second
 
 // newPipeline makes the components; none of them runs yet.
 func newPipeline(ctx context.Context, s *Settings, o *Options, pids []int, outputs []output) (*pipeline, error) {
@@ -66,10 +61,9 @@ func (p *pipeline) start(ctx context.Context) error {
 	return p.receiver.Start(ctx, p)
 }
 
-// stop ends sampling and delivers the last window to the exporters.
-func (p *pipeline) stop() error {
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
-	defer cancel()
+// stop ends sampling and delivers the last window to the exporters, until ctx
+// ends.
+func (p *pipeline) stop(ctx context.Context) error {
 	if err := p.receiver.Shutdown(ctx); err != nil {
 		return fmt.Errorf("end of sampling: %w", err)
 	}

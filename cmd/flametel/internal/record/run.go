@@ -50,7 +50,7 @@ func Run(ctx context.Context, s *Settings, o *Options) (code int, err error) {
 	if r.command != nil {
 		if err := r.command.Release(); err != nil {
 			// The recording has nothing to show; leave earlier files alone.
-			return r.failed(errors.Join(err, r.pipeline.stop()))
+			return r.failed(errors.Join(err, r.stop()))
 		}
 	}
 	return r.finish(r.wait())
@@ -222,7 +222,7 @@ func (r *recording) wait() outcome {
 // recorded before a failure is written as well.
 func (r *recording) finish(why outcome) (int, error) {
 	r.elapsed, r.ended = time.Since(r.began), why
-	stopErr := r.during("naming the last samples", r.pipeline.stop)
+	stopErr := r.during("naming the last samples", r.stop)
 	writeErr := r.during("writing "+r.names(), r.pipeline.write)
 	if writeErr == nil {
 		r.giveOutputs()
@@ -243,6 +243,21 @@ func (r *recording) finish(why outcome) (int, error) {
 		r.open()
 	}
 	return code, nil
+}
+
+// stop ends sampling and waits for the last samples, however long a busy host
+// takes to name them: the user sees that it goes on. A signal cuts it short.
+func (r *recording) stop() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-r.signals.first:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return r.pipeline.stop(ctx)
 }
 
 // code is the exit code of a recording that was written.
