@@ -3,9 +3,11 @@
 package bpf
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,6 +88,23 @@ func startFixture(t testing.TB, name string, args ...string) *fixture {
 }
 
 func (f *fixture) pid() int { return f.cmd.Process.Pid }
+
+// rest waits until the program waits for its next line, and has for a while:
+// waits of that length are counted, whatever others are looked at.
+func (f *fixture) rest(t testing.TB) {
+	t.Helper()
+	const while = 50 * time.Millisecond
+	var before time.Duration
+	require.Eventually(t, func() bool {
+		ran := cpuTime(t, f.pid())
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", f.pid()))
+		require.NoError(t, err)
+		asleep := strings.HasPrefix(string(text[strings.LastIndexByte(string(text), ')')+1:]), " S ")
+		same := asleep && ran == before
+		before = ran
+		return same
+	}, time.Minute, while)
+}
 
 // do lets the program work and returns what it says of it, a number.
 func (f *fixture) do(t testing.TB) uint64 {

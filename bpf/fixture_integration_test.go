@@ -106,17 +106,3 @@ func collect(t *testing.T, s *Sampler, n uint64) []Sample {
 	}
 	return all
 }
-
-// ourPrograms counts the programs of this package that the kernel holds.
-func ourPrograms(t *testing.T) int {
-	t.Helper()
-	out, err := exec.Command("bpftool", "prog", "list").CombinedOutput()
-	require.NoError(t, err, "%s (make test installs bpftool)", out)
-	n := 0
-	for line := range strings.Lines(string(out)) {
-		if strings.Contains(line, " name profile ") || strings.Contains(line, " name target_") {
-			n++
-		}
-	}
-	return n
-}

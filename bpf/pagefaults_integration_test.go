@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 func TestPageFaultsAreExact(t *testing.T) {
@@ -48,7 +49,7 @@ func TestMajorPageFaults(t *testing.T) {
 	tr, err := NewTracer(PageFaults(PageFaultOptions{LookInterval: time.Millisecond}), Options{DrainInterval: time.Second})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, tr.Close()) })
-	program := filepath.Join(t.TempDir(), "true")
+	program := filepath.Join(diskDir(t), "true")
 	text, err := os.ReadFile("/bin/true")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(program, text, 0o755))
@@ -74,4 +75,22 @@ func TestMajorPageFaults(t *testing.T) {
 	require.Positive(t, major)
 	// Those between fork and exec are of the process as well, and not all seen.
 	require.InDelta(t, cmd.ProcessState.SysUsage().(*syscall.Rusage).Majflt, major, 1)
+}
+
+// diskDir is a new folder of a file system whose files need not be in memory,
+// which that of temporary files may be.
+func diskDir(t *testing.T) string {
+	t.Helper()
+	for _, parent := range []string{os.TempDir(), "/var/tmp", "."} {
+		var fs unix.Statfs_t
+		if err := unix.Statfs(parent, &fs); err != nil || fs.Type == unix.TMPFS_MAGIC || fs.Type == unix.RAMFS_MAGIC {
+			continue
+		}
+		dir, err := os.MkdirTemp(parent, "major-faults-")
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = os.RemoveAll(dir) })
+		return dir
+	}
+	t.Fatal("all folders are in memory: set TMPDIR to one on a disk")
+	return ""
 }

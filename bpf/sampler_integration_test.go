@@ -4,6 +4,7 @@ package bpf
 
 import (
 	"debug/elf"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cilium/ebpf"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 )
@@ -49,7 +51,7 @@ func TestSamplesAddUpToCPUTime(t *testing.T) {
 	s := target(t, pid, Options{Frequency: frequency})
 	_, _, err := s.Drain()
 	require.NoError(t, err)
-	before := cpuTime(t, pid)
+	before, stolen := cpuTime(t, pid), stolenTime(t)
 	var kept uint64
 	for range 40 {
 		time.Sleep(100 * time.Millisecond)
@@ -58,14 +60,16 @@ func TestSamplesAddUpToCPUTime(t *testing.T) {
 		kept += stats.Kept
 	}
 	used := cpuTime(t, pid) - before
+	stolen = stolenSince(t, stolen)
 	sampled := time.Duration(kept) * time.Second / frequency
+	require.LessOrEqual(t, sampled, used+used/10)
 	// Where a hypervisor takes time from the CPU, ticks are missed that the
 	// kernel charges to the process all the same.
-	require.InEpsilon(t, used.Seconds(), sampled.Seconds(), 0.1)
+	require.GreaterOrEqual(t, sampled+stolen, used-used/10, "stolen %v", stolen)
 }
 
 // cpuTime is what /proc/PID/schedstat says: nanoseconds on a CPU.
-func cpuTime(t *testing.T, pid int) time.Duration {
+func cpuTime(t testing.TB, pid int) time.Duration {
 	t.Helper()
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/schedstat")
 	require.NoError(t, err)
@@ -352,17 +356,18 @@ func TestExecMakesAProcessUnknownAgain(t *testing.T) {
 	}, 10*time.Second, 10*time.Millisecond)
 }
 
-// Work pinned to a CPU that comes online is sampled, and a CPU that is gone
-// is let go.
+// A CPU that comes online is sampled, and one that is gone is let go.
 func TestFollowsCPUs(t *testing.T) {
 	all, err := onlineCPUs()
 	require.NoError(t, err)
-	require.GreaterOrEqual(t, len(all), 2)
 	var online atomic.Pointer[[]int]
-	first := all[:1]
+	first, none := all[:1], []int{}
 	online.Store(&first)
 	s := sampler(t, Options{Frequency: 499, OnlineCPUs: func() ([]int, error) { return *online.Load(), nil }})
 	require.Len(t, s.clocks, 1)
+	online.Store(&none)
+	require.NoError(t, s.SyncCPUs())
+	require.Empty(t, s.clocks)
 	online.Store(&all)
 	require.NoError(t, s.SyncCPUs())
 	require.Len(t, s.clocks, len(all))
@@ -385,16 +390,45 @@ func TestRestartsAStoppedClock(t *testing.T) {
 }
 
 func TestCloseReleasesEverything(t *testing.T) {
-	before := ourPrograms(t)
+	var all []ebpf.ProgramID
 	for range 5 {
 		s, err := NewSampler(Options{Frequency: 99, DrainInterval: time.Second, FilterTargets: true})
 		require.NoError(t, err)
+		for _, p := range s.objects.programs.Programs {
+			all = append(all, idOf(t, p))
+		}
+		for _, p := range s.objects.targets.Programs {
+			all = append(all, idOf(t, p))
+		}
 		require.NoError(t, s.Close())
 		require.NoError(t, s.Close())
 		_, _, err = s.Drain()
 		require.ErrorContains(t, err, "closed")
 	}
-	require.Eventually(t, func() bool { return ourPrograms(t) <= before }, 20*time.Second, 100*time.Millisecond)
+	require.GreaterOrEqual(t, len(all), 2*5)
+	for _, id := range all {
+		require.Eventually(t, func() bool { return gone(t, id) }, time.Minute, 10*time.Millisecond)
+	}
+}
+
+func idOf(t *testing.T, p *ebpf.Program) ebpf.ProgramID {
+	t.Helper()
+	info, err := p.Info()
+	require.NoError(t, err)
+	id, ok := info.ID()
+	require.True(t, ok)
+	return id
+}
+
+// gone tells whether the kernel has freed a program.
+func gone(t *testing.T, id ebpf.ProgramID) bool {
+	p, err := ebpf.NewProgramFromID(id)
+	if errors.Is(err, os.ErrNotExist) {
+		return true
+	}
+	require.NoError(t, err)
+	require.NoError(t, p.Close())
+	return false
 }
 
 // Without privileges the error says which are missing. The test runs itself
