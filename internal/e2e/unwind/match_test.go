@@ -16,7 +16,9 @@ import (
 func base(path string) string { return filepath.Base(path) }
 
 // A calls is a chain of calls, the root first, in words: "|" separates names
-// that may stand for each other, "..." stands for any number of frames.
+// that may stand for each other, "..." stands for any number of frames, and a name
+// that ends in "*" for all that begin so: which of its functions a library uses
+// depends on the CPU.
 type calls string
 
 // match tells whether frames are the whole chain, or a beginning of it.
@@ -37,10 +39,16 @@ func matchParts(parts, frames []string) (whole, beginning bool) {
 		return whole, true
 	case len(frames) == 0:
 		return false, true
-	case slices.Contains(strings.Split(parts[0], "|"), frames[0]):
+	case slices.ContainsFunc(strings.Split(parts[0], "|"), func(name string) bool { return isCalled(name, frames[0]) }):
 		return matchParts(parts[1:], frames[1:])
 	}
 	return false, false
+}
+
+// isCalled tells whether a frame has a name as a calls has it.
+func isCalled(name, frame string) bool {
+	begin, open := strings.CutSuffix(name, "*")
+	return frame == name || open && len(frame) > len(begin) && strings.HasPrefix(frame, begin)
 }
 
 // threadStart are the frames of the C libraries below main and below the first

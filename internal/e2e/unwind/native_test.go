@@ -82,7 +82,7 @@ func TestUnusualStacks(t *testing.T) {
 				source, _, _ := strings.Cut(what, "_")
 				add(name(what), compile(cc, name(what), source+".c", level, noFP, flags), want, args...)
 			}
-			c("aligned", "-mavx2 -fno-optimize-sibling-calls", exactly(0.8, "main a b c d spin", "main a b c d memset|__memset_avx2_unaligned_erms|__memset_avx512_unaligned_erms|__memset_evex_unaligned_erms|?libc.so.6", "main a b c memset|__memset_avx2_unaligned_erms|__memset_avx512_unaligned_erms|__memset_evex_unaligned_erms|?libc.so.6"))
+			c("aligned", "-mavx2 -fno-optimize-sibling-calls", exactly(0.8, "main a b c d spin", "main a b c d memset|__memset_*|?libc.so.6", "main a b c memset|__memset_*|?libc.so.6"))
 			tail := exactly(0.9, "main b last spin", "main after", "main a b")
 			if level == "-O0" {
 				tail = exactly(0.9, "main a b last spin", "main after")

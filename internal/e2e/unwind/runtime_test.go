@@ -45,7 +45,7 @@ func TestGo(t *testing.T) {
 	runRuntimes(t, []running{
 		one("mover", "runtime.memmove", "main.mover", 0.01),
 		one("finder", "indexbytebody", "bytes.IndexByte", 0.01),
-		one("hasher", "crypto/internal/fips140/sha256.blockSHANI", "crypto/internal/fips140/sha256.block", 0.01),
+		one("hasher", "crypto/internal/fips140/sha256.block*", "crypto/internal/fips140/sha256.block", 0.01),
 		one("grower", "", "", 0.02),
 		one("allocator", "", "", 0.02),
 		one("yielder", "", "", 0.03),
@@ -136,12 +136,12 @@ func runRuntimes(t *testing.T, list []running) {
 	}
 }
 
-// checkParent asserts who calls a function wherever it is seen.
+// checkParent asserts who calls a function, named as in calls, wherever it is seen.
 func checkParent(t *testing.T, list stacks, name, parent string) {
 	t.Helper()
 	right, wrong := int64(0), make(map[string]int64)
 	for _, s := range list {
-		i := slices.Index(s.frames, name)
+		i := slices.IndexFunc(s.frames, func(frame string) bool { return isCalled(name, frame) })
 		switch {
 		case i < 0:
 		case i > 0 && s.frames[i-1] == parent:
