@@ -346,7 +346,7 @@ func TestHostRecordsSeveralKinds(t *testing.T) {
 func TestRecordingEndsWithItsProcess(t *testing.T) {
 	t.Parallel()
 	burn := workloads.Burn.Build(t, "burn-ends")
-	cmd := exec.Command("sh", "-c", `"$1" 600 & read go; kill $!`, "sh", burn)
+	cmd := exec.Command("sh", "-c", `read go; "$1" 0.5 &`, "sh", burn)
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -356,7 +356,6 @@ func TestRecordingEndsWithItsProcess(t *testing.T) {
 	})
 	p := flametel(t, realReceiver, "record", "-d", "3600", "-F", "499", "-o", "out.folded", "-p", strconv.Itoa(cmd.Process.Pid))
 	p.begin()
-	time.Sleep(time.Second)
 	require.NoError(t, in.Close())
 	assert.Zero(t, p.end(), "%s", p.stderr.String())
 	assert.Regexp(t, `(?m)^process \d+ has ended after [0-9.]+ s, and with it the recording$`, p.stderr.String())
