@@ -124,6 +124,7 @@ public class Hot {
 	static int inner(int n) { int s = 0; for (int i = 0; i < n; i++) s += s * 31 ^ i; return s; }
 	static int middle(int n) { return inner(n) + inner(n + 1); }
 	public static void main(String[] a) throws Exception {
+		System.out.println("ready");
 		while (System.in.read() >= 0) { }
 		long x = 0;
 		var threads = java.lang.management.ManagementFactory.getThreadMXBean();
@@ -134,10 +135,10 @@ public class Hot {
 }
 `)
 	dir := filepath.Dir(source)
-	out, err := exec.Command("javac", source).CombinedOutput()
+	out, err := exec.Command("javac", "-J-XX:-UsePerfData", source).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	for flag, whole := range map[string]bool{"-XX:-PreserveFramePointer": false, "-XX:+PreserveFramePointer": true} {
-		cmd := exec.Command("java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-XX:CompileCommand=quiet",
+		cmd := exec.Command("java", "-XX:-UsePerfData", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-XX:CompileCommand=quiet",
 			"-XX:CompileCommand=dontinline,Hot::inner", flag, "-cp", dir, "Hot")
 		samples, _ := recordToTheEnd(t, cmd, time.Minute)
 		hot, all := named(samples, "Hot.inner")
@@ -175,6 +176,7 @@ static void run(void (*f)(long)) { for (double end = now() + 1; now() < end;) f(
 int main(int argc, char **argv)
 {
 	char b;
+	write(1, "ready\n", 6);
 	while (read(0, &b, 1) > 0) ;
 	run(in_main);
 	void *first = 0;

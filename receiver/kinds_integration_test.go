@@ -202,7 +202,8 @@ func TestKindsOfEvents(t *testing.T) {
 	retransmits := w.typedOf(sender)["retransmits/count"]
 	assert.GreaterOrEqual(t, sum(retransmits, hasFrame("retransmit:data")), int64(2))
 	assert.GreaterOrEqual(t, sum(retransmits, hasFrame("retransmit:syn")), int64(1))
-	assert.EqualValues(t, 1, sum(retransmits, hasFrame("retransmit:loss_probe")))
+	// A second probe follows when the answer to the first is late.
+	assert.GreaterOrEqual(t, sum(retransmits, hasFrame("retransmit:loss_probe")), int64(1))
 	for _, s := range retransmits {
 		assert.Equal(t, "ipv6", s.attrs["network.type"])
 		assert.Equal(t, "::1", s.attrs["network.peer.address"])

@@ -3,6 +3,7 @@
 package receiver
 
 import (
+	"bufio"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,7 +16,9 @@ import (
 )
 
 // recordToTheEnd profiles one process until it has ended, in windows of a
-// length, and returns its samples and the account of all.
+// length, and returns its samples and the account of all. The process prints a
+// line when it has started and waits for the end of its input then, so that
+// nothing but its work is recorded.
 func recordToTheEnd(t *testing.T, cmd *exec.Cmd, length time.Duration) (samples, accounting []seen) {
 	t.Helper()
 	return recordWithDrains(t, cmd, length, 200*time.Millisecond)
@@ -25,9 +28,13 @@ func recordWithDrains(t *testing.T, cmd *exec.Cmd, length, drain time.Duration) 
 	t.Helper()
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
 	cmd.Stderr = os.Stderr
 	require.NoError(t, cmd.Start())
 	pid := cmd.Process.Pid
+	_, err = bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	t.Cleanup(func() {
@@ -76,6 +83,7 @@ func buildHot(t *testing.T) string {
 public class Hot {
 	static int inner(int n) { int s = 0; for (int i = 0; i < n; i++) s += s * 31 ^ i; return s; }
 	public static void main(String[] a) throws Exception {
+		System.out.println("ready");
 		while (System.in.read() >= 0) { }
 		long x = 0;
 		var threads = java.lang.management.ManagementFactory.getThreadMXBean();
@@ -85,7 +93,7 @@ public class Hot {
 	}
 }
 `), 0o600))
-	compile := exec.Command("javac", "Hot.java")
+	compile := exec.Command("javac", "-J-XX:-UsePerfData", "Hot.java")
 	compile.Dir = dir
 	out, err := compile.CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -95,7 +103,7 @@ public class Hot {
 // A JVM lists its code when it ends, after all of it was sampled.
 func TestMapThatJavaWritesAtItsEnd(t *testing.T) {
 	dir := buildHot(t)
-	cmd := exec.Command("java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-XX:+PreserveFramePointer", "-cp", dir, "Hot", "3000")
+	cmd := exec.Command("java", "-XX:-UsePerfData", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-XX:+PreserveFramePointer", "-cp", dir, "Hot", "3000")
 	samples, accounting := recordToTheEnd(t, cmd, time.Minute)
 	hot, all := named(samples, "Hot.inner")
 	t.Logf("%d of %d samples in Hot.inner; %v", hot, all, accounting[0].attrs)
@@ -109,7 +117,7 @@ func TestMapThatJavaWritesAtItsEnd(t *testing.T) {
 // One that ends before the first drain has its names, too.
 func TestJavaThatEndsBeforeADrain(t *testing.T) {
 	dir := buildHot(t)
-	cmd := exec.Command("java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-XX:+PreserveFramePointer", "-cp", dir, "Hot", "500")
+	cmd := exec.Command("java", "-XX:-UsePerfData", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "-XX:+PreserveFramePointer", "-cp", dir, "Hot", "1500")
 	samples, _ := recordWithDrains(t, cmd, time.Minute, time.Minute)
 	hot, all := named(samples, "Hot.inner")
 	t.Logf("%d of %d", hot, all)
@@ -121,6 +129,7 @@ func TestJavaThatEndsBeforeADrain(t *testing.T) {
 func TestLogThatNodeWritesAtItsEnd(t *testing.T) {
 	script := write(t, "busy.js", `
 function hotFunction(n) { let s = 0; for (let i = 0; i < n; i++) s += i % 7; return s; }
+require('fs').writeSync(1, 'ready\n');
 require('fs').readSync(0, Buffer.alloc(1));
 for (const begin = process.cpuUsage(); process.cpuUsage(begin).user < 2e6;) hotFunction(100000);
 `)
@@ -171,6 +180,7 @@ static void run(long (*f)(long), double seconds)
 int main(int argc, char **argv)
 {
 	char b;
+	write(1, "ready\n", 6);
 	while (read(0, &b, 1) > 0)
 		;
 	void *p = mmap(0, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -47,7 +47,7 @@ func TestOraclePerf(t *testing.T) {
 	t.Parallel()
 	dir := build(t, map[string]string{"a.cc": busyCPP}, "g++ -O2 -g -o busy a.cc")
 	data := filepath.Join(dir, "perf.data")
-	out, err := exec.Command("perf", "record", "-q", "-e", "cpu-clock", "-F", "5000", "-o", data, "--", filepath.Join(dir, "busy")).CombinedOutput()
+	out, err := exec.Command("perf", "record", "-q", "-N", "-e", "cpu-clock", "-F", "5000", "-o", data, "--", filepath.Join(dir, "busy")).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	out, err = exec.Command("perf", "script", "-i", data, "-F", "ip,sym,dso", "--no-demangle", "--show-mmap-events").Output()
 	require.NoError(t, err)

@@ -38,7 +38,7 @@ func TestReadsWhatPerfPrints(t *testing.T) {
 		return out
 	}
 	run("gcc", "-O1", "-g", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer", "-o", program, source)
-	run("perf", "record", "-q", "-F", "199", "-e", "cpu-clock", "-g", "-o", data, "--", program)
+	run("perf", "record", "-q", "-N", "-F", "199", "-e", "cpu-clock", "-g", "-o", data, "--", program)
 	samples := int64(bytes.Count(run("perf", "script", "-i", data, "-F", "comm,event"), []byte("cpu-clock")))
 	require.Greater(t, samples, int64(5))
 	for _, args := range [][]string{

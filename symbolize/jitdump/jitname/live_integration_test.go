@@ -19,7 +19,7 @@ public class Hot {
 	static int inner(int n) { int s = 0; for (int i = 0; i < n; i++) s += Math.sqrt(i); return s; }
 	public static void main(String[] a) {
 		long x = 0;
-		for (int i = 0; i < 20000; i++) x += inner(1000);
+		for (int i = 0; i < 200000; i++) x += inner(1000);
 		System.out.println(x > 0 ? "done" : "");
 	}
 }
@@ -28,7 +28,7 @@ public class Hot {
 const nodeSource = `
 function inner(n) { let s = 0; for (let i = 0; i < n; i++) s += Math.sqrt(i); return s; }
 let x = 0;
-for (let i = 0; i < 20000; i++) x += inner(1000);
+for (let i = 0; i < 200000; i++) x += inner(1000);
 console.log(x > 0 ? 'done' : '');
 `
 
@@ -55,7 +55,7 @@ func TestNamesOfARealJVM(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "Hot.java"), []byte(javaSource), 0o600))
-	names := perfMap(t, dir, "java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "Hot.java")
+	names := perfMap(t, dir, "java", "-XX:-UsePerfData", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "Hot.java")
 	methods, inner := 0, false
 	for _, raw := range names {
 		n := Parse(raw, JVM)
