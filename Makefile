@@ -6,6 +6,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 GO ?= go
+# It leaves a folder in that of temporary files.
 OCB := $(GO) tool -modfile=internal/tools/ocb/go.mod builder
 SETUP := ./internal/tools/setup.sh
 GOLANGCI_VERSION := v2.15.0
@@ -33,8 +34,8 @@ build: build-otelcol build-flametel ## build bin/otelcol (with ocb) and bin/flam
 .PHONY: build-otelcol
 build-otelcol:
 	@mkdir -p bin
-	@log=$$(mktemp); $(OCB) --config builder-config.yaml --skip-generate --skip-get-modules --ldflags=-w >$$log 2>&1 \
-		|| { cat $$log >&2; rm -f $$log; exit 1; }; rm -f $$log
+	@tmp=$$(mktemp -d); TMPDIR=$$tmp $(OCB) --config builder-config.yaml --skip-generate --skip-get-modules --ldflags=-w >$$tmp/log 2>&1 \
+		|| { cat $$tmp/log >&2; rm -rf $$tmp; exit 1; }; rm -rf $$tmp
 	@mv cmd/otelcol/otelcol bin/otelcol
 
 .PHONY: build-flametel
@@ -122,7 +123,7 @@ kernels: ## record workloads on Debian's other kernels, x86-64 and arm64, under 
 .PHONY: generate
 generate: setup-generate ## make the BPF objects, the component metadata and the collector's sources again
 	$(GO) generate ./...
-	$(OCB) --config builder-config.yaml --skip-compilation
+	tmp=$$(mktemp -d); trap 'rm -rf '$$tmp EXIT; TMPDIR=$$tmp $(OCB) --config builder-config.yaml --skip-compilation
 
 .PHONY: generate-check
 generate-check: generate ## fail if what is generated differs from what is committed

@@ -202,6 +202,7 @@ func (w *mixedWork) start(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir) // where a compiler that is killed leaves files
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, cmd.Start())
 	w.commands = append(w.commands, cmd)
@@ -217,7 +218,7 @@ func startMixedWork(t *testing.T, dir string) *mixedWork {
 	}
 	for _, c := range [][]string{
 		{"go", "build", "-ldflags=-s -w", "-o", "goservice", "service.go"},
-		{"javac", "Main.java"},
+		{"javac", "-J-XX:-UsePerfData", "Main.java"},
 	} {
 		cmd := exec.Command(c[0], c[1:]...)
 		cmd.Dir = dir
@@ -231,7 +232,7 @@ func startMixedWork(t *testing.T, dir string) *mixedWork {
 	w.start(t, dir, "./goservice", service)
 	w.start(t, dir, "node", "--perf-basic-prof", "--interpreted-frames-native-stack", workloads.Source(workloads.NodeBusyScript), "600")
 	w.start(t, dir, "python3", workloads.Source(workloads.PythonScript), "600")
-	w.start(t, dir, "java", "-XX:+PreserveFramePointer", "Main")
+	w.start(t, dir, "java", "-XX:-UsePerfData", "-XX:+PreserveFramePointer", "Main")
 	w.start(t, dir, "sh", "-c", "while :; do g++ -O2 -c -o unit.o unit.cc; done")
 	w.start(t, dir, "sh", "-c", "while :; do apt-cache search --names-only lib >apt.txt; apt-get -s install gcc >>apt.txt; done")
 	config, err := os.ReadFile(filepath.Join(dir, "nginx.conf"))
