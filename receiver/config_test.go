@@ -209,7 +209,7 @@ func TestReadmeListsKeys(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	keys := configKeys(reflect.TypeFor[Config](), "")
-	assert.Len(t, keys, 34)
+	assert.Len(t, keys, 35)
 	for _, key := range keys {
 		assert.Contains(t, string(readme), "\n| `"+key+"` |")
 	}
@@ -221,6 +221,8 @@ func configKeys(section reflect.Type, prefix string) (keys []string) {
 		tag := field.Tag.Get("mapstructure")
 		switch {
 		case tag == "":
+		case tag == ",squash": // one key for each metric
+			keys = append(keys, prefix+"NAME::enabled")
 		case strings.HasPrefix(field.Type.Name(), "Optional["):
 			inner, _ := field.Type.FieldByName("value")
 			keys = append(keys, configKeys(inner.Type, prefix+tag+"::")...)

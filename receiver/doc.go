@@ -9,3 +9,4 @@
 package receiver
 
 //go:generate go tool -modfile=../internal/tools/mdatagen/go.mod mdatagen metadata.yaml
+//go:generate go run ../internal/tools/metricsgen .

@@ -39,7 +39,7 @@ func createDefaultConfig() component.Config {
 		LockContention:    configoptional.Default(LockContentionConfig{StackInterval: time.Millisecond}),
 		KernelAllocations: configoptional.Default(KernelAllocationsConfig{MinSize: 8192, StackInterval: time.Millisecond}),
 		TCPRetransmits:    configoptional.Default(TCPRetransmitsConfig{}),
-		Metrics:           MetricsConfig{MaxProcesses: 100},
+		Metrics:           MetricsConfig{MaxProcesses: 100, Each: metadata.DefaultMetricsConfig()},
 		OnMissing:         onMissingFail,
 		Unwind:            UnwindConfig{Tables: true, MaxTableMiB: 32},
 		Symbols: SymbolsConfig{

@@ -6,6 +6,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 	"go.uber.org/zap"
 
+	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/receiver/internal/metadata"
 	"github.com/flametel/flametel/receiver/internal/metrics"
 	"github.com/flametel/flametel/receiver/internal/window"
 )
@@ -23,11 +25,27 @@ type MetricsConfig struct {
 	// of all others are added up under the name "other". Default 100, from 1 to
 	// 10000.
 	MaxProcesses int `mapstructure:"max_processes"`
+	// Each switches single metrics by their names, as in flametel.syscall.errors:
+	// {enabled: false}. All are on by default.
+	Each metadata.MetricsConfig `mapstructure:",squash"`
 
 	_ struct{}
 }
 
 const maxMetricsProcesses = 10000
+
+// newMeter returns what adds up for a pipeline of metrics.
+func newMeter(cfg *Config, hostName, version string) *metrics.Aggregator {
+	causes := []string{window.CauseWindowFull, window.CauseOversized}
+	for _, l := range new(bpf.Stats).Losses() {
+		causes = append(causes, l.Cause)
+	}
+	return metrics.New(metrics.Settings{
+		HostName: hostName, Version: version,
+		MaxProcesses: cfg.Metrics.MaxProcesses, Window: cfg.Window,
+		Has: cfg.Metrics.Each.Has, Causes: causes,
+	})
+}
 
 // measureWindow takes in a window that ends and offers the metrics to the next
 // component. They are cumulative: if it still works on earlier ones, nothing is
@@ -39,17 +57,16 @@ func (r *run) measureWindow(w *window.Window, last bool) {
 	for _, t := range w.Tallies() {
 		r.meter.Count(t)
 	}
+	if !last && len(r.metrics) == cap(r.metrics) {
+		return
+	}
 	md := r.meter.Collect(r.drained)
-	if last {
-		select {
-		case r.metrics <- md:
-		case <-r.ctx.Done():
-		}
+	if md.ResourceMetrics().Len() == 0 {
 		return
 	}
 	select {
 	case r.metrics <- md:
-	default:
+	case <-r.ctx.Done():
 	}
 }
 

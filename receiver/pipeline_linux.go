@@ -223,6 +223,9 @@ func (h *hostSource) Drain(ctx context.Context, w *window.Window) (drainStats, e
 		stats.MapUsage[src.Kind().Name+".stacks"] = taken.StacksUsed
 	}
 	h.syncCPUs()
+	if h.meter != nil {
+		h.meter.Review(h.registry.Ended)
+	}
 	h.registry.Sweep(h.cfg.DrainInterval)
 	h.unwinding.changed()
 	h.unwinding.account(&stats)
@@ -255,6 +258,9 @@ func (h *hostSource) count(w *window.Window, src source.Source, samples []bpf.Sa
 			counts.Lost[l.Cause] = l.Count
 		}
 	}
+	if h.meter != nil {
+		h.meter.Drained(taken.From, taken.To)
+	}
 	var values []int64
 	for i := range samples {
 		s := &samples[i]
@@ -271,7 +277,7 @@ func (h *hostSource) count(w *window.Window, src source.Source, samples []bpf.Sa
 		}
 		h.adviser.look(process, frames)
 		if h.meter != nil {
-			h.meter.Add(process.Identity, kind, labels, values, s.Count, s.Length(), taken.To)
+			h.meter.Add(process.Identity, kind, labels, values, s.Count, s.Length())
 		}
 		if w.Add(process.Identity, kind, h.thread(s, labels), frames, s.Count, values) {
 			tally.Estimate.Add(src.Estimate(s))

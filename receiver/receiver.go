@@ -77,10 +77,7 @@ func (r *profilesReceiver) Start(ctx context.Context, host component.Host) error
 	}
 	var meter *metrics.Aggregator
 	if m, ok := src.(measurer); ok && r.nextMetrics != nil {
-		meter = metrics.New(metrics.Settings{
-			HostName: hostName, Version: r.set.BuildInfo.Version,
-			MaxProcesses: r.cfg.Metrics.MaxProcesses, Window: r.cfg.Window,
-		}, time.Now())
+		meter = newMeter(r.cfg, hostName, r.set.BuildInfo.Version)
 		m.measure(meter)
 	}
 	if err := src.Start(ctx); err != nil {

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/collector/consumer/consumertest"
 	"go.opentelemetry.io/collector/receiver"
 
+	"github.com/flametel/flametel/receiver/internal/metadata"
 	"github.com/flametel/flametel/receiver/internal/metrics"
 	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/window"
@@ -24,13 +25,14 @@ type measuredSource struct {
 	to *metrics.Aggregator
 }
 
-var measuredKind = &source.Descriptor{Name: "calls", Metrics: []source.Metric{{Name: "calls", Unit: "{call}"}}}
+var measuredKind = &source.Descriptor{Name: "faults", Metrics: []source.Metric{{Metric: metadata.ProcessPagingFaults}}}
 
 func (s *measuredSource) measure(to *metrics.Aggregator) { s.to = to }
 
 func (s *measuredSource) Drain(ctx context.Context, w *window.Window) (drainStats, error) {
 	if s.to != nil {
-		s.to.Add(fakeProcess, measuredKind, nil, []int64{5}, 5, 0, time.Now())
+		s.to.Drained(time.Now(), time.Now())
+		s.to.Add(fakeProcess, measuredKind, nil, []int64{5}, 5, 0)
 	}
 	return s.fakeSource.Drain(ctx, w)
 }

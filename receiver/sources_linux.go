@@ -2,8 +2,10 @@ package receiver
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/receiver/internal/metadata"
 	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/source/allocations"
 	"github.com/flametel/flametel/receiver/internal/source/cpu"
@@ -31,14 +33,14 @@ func newSources(h *hostSource) []source.Source {
 		DrainInterval:   cfg.DrainInterval,
 		PerThread:       cfg.PerThread,
 		MapEntries:      cfg.MapEntries,
-		ByDuration:      h.meter != nil,
 		FilterTargets:   h.targets.filter(),
 		KeepUnknown:     h.targets.judges(),
 		Tables:          h.unwinding.tables,
 		OnTablesRefused: h.unwinding.refused,
 	}
-	optsOf := func(kind string) bpf.Options {
+	optsOf := func(kind string, durations ...*metadata.Metric) bpf.Options {
 		opts := shared
+		opts.ByDuration = h.meter != nil && slices.ContainsFunc(durations, cfg.Metrics.Each.Has)
 		opts.Without = cfg.without[kind]
 		return opts
 	}
@@ -50,16 +52,16 @@ func newSources(h *hostSource) []source.Source {
 		list = append(list, cpu.New(sampling))
 	}
 	if c := cfg.OffCPU.Get(); c != nil {
-		list = append(list, offcpu.New(bpf.OffCPUOptions{MinDuration: c.MinDuration, LookInterval: c.StackInterval}, optsOf("off_cpu")))
+		list = append(list, offcpu.New(bpf.OffCPUOptions{MinDuration: c.MinDuration, LookInterval: c.StackInterval}, optsOf("off_cpu", metadata.FlametelOffCPUDuration)))
 	}
 	if c := cfg.Syscalls.Get(); c != nil {
-		list = append(list, syscalls.New(c.options(), c.Share, optsOf("syscalls")))
+		list = append(list, syscalls.New(c.options(), c.Share, optsOf("syscalls", metadata.FlametelSyscallDuration)))
 	}
 	if c := cfg.FileOpens.Get(); c != nil {
-		list = append(list, fileopens.New(bpf.FileOpenOptions{FailedOnly: c.FailedOnly, LookInterval: c.StackInterval}, optsOf("file_opens")))
+		list = append(list, fileopens.New(bpf.FileOpenOptions{FailedOnly: c.FailedOnly, LookInterval: c.StackInterval}, optsOf("file_opens", metadata.FlametelFileOpenDuration)))
 	}
 	if c := cfg.FileReads.Get(); c != nil {
-		list = append(list, filereads.New(bpf.FileReadOptions{MinDuration: c.MinDuration, LookInterval: c.StackInterval}, optsOf("file_reads")))
+		list = append(list, filereads.New(bpf.FileReadOptions{MinDuration: c.MinDuration, LookInterval: c.StackInterval}, optsOf("file_reads", metadata.FlametelFileReadDuration)))
 	}
 	if c := cfg.PageFaults.Get(); c != nil {
 		list = append(list, pagefaults.New(bpf.PageFaultOptions{LookInterval: c.StackInterval}, optsOf("page_faults")))

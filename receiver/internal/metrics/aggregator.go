@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/flametel/flametel/receiver/internal/metadata"
 	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/window"
 )
@@ -16,15 +17,16 @@ type Settings struct {
 	MaxProcesses int
 	// Window is how much time passes between two calls of Collect.
 	Window time.Duration
+	// Has tells which metrics are wanted.
+	Has func(*metadata.Metric) bool
+	// Causes are those of loss that are told of before there is one, so that the
+	// first loss is an increase.
+	Causes []string
 }
 
-const (
-	// maxSeries is how many series a process has of one metric. Connections are
-	// what there may be many of.
-	maxSeries = 200
-	// idleTime is how long a process keeps its series without an event.
-	idleTime = 5 * time.Minute
-)
+// maxSeries is how many series a process has of one metric. Connections are what
+// there may be many of.
+const maxSeries = 200
 
 // The histograms have a bound at each power of two nanoseconds from 1.024 us to
 // 17.2 s: what is shorter or longer is in the first and the last bucket.
@@ -37,25 +39,13 @@ const (
 // Aggregator adds samples up. It is not safe for concurrent use.
 type Aggregator struct {
 	settings  Settings
-	start     time.Time
+	start     time.Time // when the first drain began, zero before
+	from, to  time.Time // of the drain whose samples are added
 	processes map[processKey]*process
 	other     *process
+	crowded   bool // since the last Collect, a process found no room
 	kinds     map[*source.Descriptor]*health
 	order     []*source.Descriptor
-}
-
-type processKey struct {
-	pid   int
-	start uint64
-}
-
-// process is the series of one process.
-type process struct {
-	identity *window.Process // nil for the one of all others
-	start    time.Time
-	seen     time.Time
-	metrics  map[*source.Metric]*metric
-	order    []*source.Metric
 }
 
 // metric is the series of a metric. Those that cannot be told apart any more go
@@ -81,27 +71,32 @@ type health struct {
 }
 
 // New returns an empty Aggregator.
-func New(s Settings, now time.Time) *Aggregator {
-	return &Aggregator{
-		settings: s, start: now, processes: make(map[processKey]*process),
-		kinds: make(map[*source.Descriptor]*health),
+func New(s Settings) *Aggregator {
+	return &Aggregator{settings: s, processes: make(map[processKey]*process), kinds: make(map[*source.Descriptor]*health)}
+}
+
+// Drained says when that happened which Add gets next.
+func (a *Aggregator) Drained(from, to time.Time) {
+	a.from, a.to = from, to
+	if a.start.IsZero() {
+		a.start = from
 	}
 }
 
 // Add takes a sample in. values are those of the kind; length is
 // bpf.Sample.Length, events the number of events that the sample itself counts.
-func (a *Aggregator) Add(id *window.Process, kind *source.Descriptor, labels *source.Labels, values []int64, events uint64, length int, now time.Time) {
-	if len(kind.Metrics) == 0 {
-		return
-	}
-	p := a.process(id, now)
+func (a *Aggregator) Add(id *window.Process, kind *source.Descriptor, labels *source.Labels, values []int64, events uint64, length int) {
+	var p *process
 	for i := range kind.Metrics {
 		m := &kind.Metrics[i]
-		if m.Needs != "" && !has(labels, m.Needs) {
+		if !a.settings.Has(m.Metric) || m.Needs != "" && !has(labels, m.Needs) {
 			continue
 		}
+		if p == nil {
+			p = a.process(id)
+		}
 		s := p.metric(m).find(m, labels)
-		if !m.Seconds {
+		if !m.Histogram {
 			s.sum += values[m.Value]
 			continue
 		}
@@ -125,53 +120,12 @@ func has(labels *source.Labels, key string) bool {
 	return labels != nil && slices.ContainsFunc(*labels, func(l source.Label) bool { return l.Key == key })
 }
 
-// process finds the series of a process, or those of all others.
-func (a *Aggregator) process(id *window.Process, now time.Time) *process {
-	key := processKey{id.PID, id.StartNanos}
-	if p := a.processes[key]; p != nil {
-		p.identity, p.seen = id, now
-		return p
-	}
-	p := &process{start: now, seen: now, metrics: make(map[*source.Metric]*metric)}
-	if len(a.processes) < a.settings.MaxProcesses {
-		p.identity = id
-		a.processes[key] = p
-		return p
-	}
-	if a.other == nil {
-		a.other = p
-	}
-	return a.other
-}
-
-func (p *process) metric(m *source.Metric) *metric {
-	found := p.metrics[m]
-	if found == nil {
-		found = &metric{series: make(map[string]*series), byLabels: make(map[*source.Labels]*series)}
-		p.metrics[m] = found
-		p.order = append(p.order, m)
-	}
-	return found
-}
-
 // find returns the series for labels, a new one while there is room.
 func (m *metric) find(of *source.Metric, labels *source.Labels) *series {
 	if s := m.byLabels[labels]; s != nil {
 		return s
 	}
-	var chosen []source.Label
-	if labels != nil {
-		for _, l := range *labels {
-			name, ok := of.Keys[l.Key]
-			if !ok {
-				continue
-			}
-			if name != "" {
-				l.Key = name
-			}
-			chosen = append(chosen, l)
-		}
-	}
+	chosen := attributes(of, labels)
 	key := fmt.Sprintf("%#v", chosen)
 	overflow := false
 	if m.series[key] == nil && len(m.series) >= maxSeries {
@@ -190,11 +144,31 @@ func (m *metric) find(of *source.Metric, labels *source.Labels) *series {
 	return s
 }
 
+// attributes are those that a metric has of the labels of a sample.
+func attributes(of *source.Metric, labels *source.Labels) []source.Label {
+	var chosen []source.Label
+	if labels == nil {
+		return nil
+	}
+	for _, l := range *labels {
+		if name, ok := of.Renamed[l.Key]; ok {
+			l.Key = name
+		}
+		if slices.Contains(of.Attributes, l.Key) {
+			chosen = append(chosen, l)
+		}
+	}
+	return chosen
+}
+
 // Count takes in what became of the samples of a window.
 func (a *Aggregator) Count(t *window.Tally) {
 	h := a.kinds[t.Kind]
 	if h == nil {
 		h = &health{lost: make(map[string]uint64)}
+		for _, cause := range a.settings.Causes {
+			h.lost[cause] = 0
+		}
 		a.kinds[t.Kind] = h
 		a.order = append(a.order, t.Kind)
 	}
@@ -203,15 +177,6 @@ func (a *Aggregator) Count(t *window.Tally) {
 	h.filtered += t.Filtered
 	for cause, n := range t.Lost {
 		h.lost[cause] += n
-	}
-}
-
-// forget drops processes of which nothing has been seen for a long time.
-func (a *Aggregator) forget(now time.Time) {
-	for key, p := range a.processes {
-		if now.Sub(p.seen) > max(idleTime, 2*a.settings.Window) {
-			delete(a.processes, key)
-		}
 	}
 }
 

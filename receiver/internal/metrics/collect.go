@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/flametel/flametel/receiver/internal/metadata"
 	"github.com/flametel/flametel/receiver/internal/pdatabuild"
+	"github.com/flametel/flametel/receiver/internal/source"
 )
 
 const (
@@ -22,24 +22,27 @@ const (
 	keyKind     = "flametel.kind"
 	keyState    = "flametel.sample.state"
 	keyCause    = "flametel.sample.lost_cause"
-	// unitSeconds is the unit of times, which sources tell in nanoseconds.
-	unitSeconds = "s"
 )
 
+// noValue flags a point that says that its series has ended.
+var noValue = pmetric.DefaultDataPointFlags.WithNoRecordedValue(true)
+
 // Collect returns everything up to now, cumulative since each process was first
-// seen.
+// seen. Of processes that it forgets it says once that their series end.
 func (a *Aggregator) Collect(now time.Time) pmetric.Metrics {
-	a.forget(now)
+	gone := a.forget(now)
 	md := pmetric.NewMetrics()
-	a.writeHealth(md.ResourceMetrics().AppendEmpty(), now)
-	keys := slices.SortedFunc(maps.Keys(a.processes), func(x, y processKey) int {
-		return cmp.Or(cmp.Compare(x.pid, y.pid), cmp.Compare(x.start, y.start))
-	})
-	for _, key := range keys {
-		a.writeProcess(md.ResourceMetrics().AppendEmpty(), a.processes[key], now)
+	if a.settings.Has(metadata.FlametelSamples) && len(a.order) > 0 {
+		a.writeHealth(md.ResourceMetrics().AppendEmpty(), now)
+	}
+	for _, p := range gone {
+		a.writeProcess(md.ResourceMetrics().AppendEmpty(), p, now, true)
+	}
+	for _, key := range a.sorted() {
+		a.writeProcess(md.ResourceMetrics().AppendEmpty(), a.processes[key], now, false)
 	}
 	if a.other != nil {
-		a.writeProcess(md.ResourceMetrics().AppendEmpty(), a.other, now)
+		a.writeProcess(md.ResourceMetrics().AppendEmpty(), a.other, now, false)
 	}
 	return md
 }
@@ -51,7 +54,21 @@ func (a *Aggregator) scope(rm pmetric.ResourceMetrics) pmetric.MetricSlice {
 	return sm.Metrics()
 }
 
-func (a *Aggregator) writeProcess(rm pmetric.ResourceMetrics, p *process, now time.Time) {
+// declare writes what metadata.yaml says of a metric.
+func declare(to pmetric.Metric, m *metadata.Metric) {
+	to.SetName(m.Name)
+	to.SetUnit(m.Unit)
+	to.SetDescription(m.Description)
+	if m.Histogram {
+		to.SetEmptyHistogram().SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+		return
+	}
+	sum := to.SetEmptySum()
+	sum.SetIsMonotonic(true)
+	sum.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+}
+
+func (a *Aggregator) writeProcess(rm pmetric.ResourceMetrics, p *process, now time.Time, ends bool) {
 	pdatabuild.FillResource(rm.Resource().Attributes(), p.identity, a.settings.HostName)
 	if p.identity == nil {
 		rm.Resource().Attributes().PutStr(pdatabuild.KeyExecutableName, otherName)
@@ -60,37 +77,39 @@ func (a *Aggregator) writeProcess(rm pmetric.ResourceMetrics, p *process, now ti
 	start, end := pcommon.NewTimestampFromTime(p.start), pcommon.NewTimestampFromTime(now)
 	for _, m := range p.order {
 		to := out.AppendEmpty()
-		to.SetName(m.Name)
-		to.SetUnit(m.Unit)
-		to.SetDescription(m.Description)
-		if m.Seconds {
-			h := to.SetEmptyHistogram()
-			h.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
-			for _, s := range p.metrics[m].order {
-				s.writeHistogram(h.DataPoints().AppendEmpty(), start, end)
-			}
-			continue
-		}
-		sum := to.SetEmptySum()
-		sum.SetIsMonotonic(true)
-		sum.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+		declare(to, m.Metric)
 		for _, s := range p.metrics[m].order {
-			point := sum.DataPoints().AppendEmpty()
-			point.SetStartTimestamp(start)
-			point.SetTimestamp(end)
-			if m.Unit == unitSeconds {
-				point.SetDoubleValue(float64(s.sum) / 1e9)
+			if m.Histogram {
+				s.writeHistogram(to.Histogram().DataPoints().AppendEmpty(), start, end, ends)
 			} else {
-				point.SetIntValue(s.sum)
+				s.writeSum(to.Sum().DataPoints().AppendEmpty(), m, start, end, ends)
 			}
-			s.writeLabels(point.Attributes())
 		}
 	}
 }
 
-func (s *series) writeHistogram(point pmetric.HistogramDataPoint, start, end pcommon.Timestamp) {
+func (s *series) writeSum(point pmetric.NumberDataPoint, m *source.Metric, start, end pcommon.Timestamp, ends bool) {
 	point.SetStartTimestamp(start)
 	point.SetTimestamp(end)
+	s.writeLabels(point.Attributes())
+	switch {
+	case ends:
+		point.SetFlags(noValue)
+	case m.Double:
+		point.SetDoubleValue(float64(s.sum) / 1e9)
+	default:
+		point.SetIntValue(s.sum)
+	}
+}
+
+func (s *series) writeHistogram(point pmetric.HistogramDataPoint, start, end pcommon.Timestamp, ends bool) {
+	point.SetStartTimestamp(start)
+	point.SetTimestamp(end)
+	s.writeLabels(point.Attributes())
+	if ends {
+		point.SetFlags(noValue)
+		return
+	}
 	point.SetCount(s.count)
 	point.SetSum(float64(s.sum) / 1e9)
 	point.ExplicitBounds().EnsureCapacity(buckets - 1)
@@ -98,7 +117,6 @@ func (s *series) writeHistogram(point pmetric.HistogramDataPoint, start, end pco
 		point.ExplicitBounds().Append(bound(i))
 	}
 	point.BucketCounts().FromRaw(s.buckets[:])
-	s.writeLabels(point.Attributes())
 }
 
 func (s *series) writeLabels(to pcommon.Map) {
@@ -118,16 +136,11 @@ func (s *series) writeLabels(to pcommon.Map) {
 func (a *Aggregator) writeHealth(rm pmetric.ResourceMetrics, now time.Time) {
 	pdatabuild.FillResource(rm.Resource().Attributes(), nil, a.settings.HostName)
 	to := a.scope(rm).AppendEmpty()
-	to.SetName("flametel.samples")
-	to.SetUnit("{sample}")
-	to.SetDescription("Observations by what became of them.")
-	sum := to.SetEmptySum()
-	sum.SetIsMonotonic(true)
-	sum.SetAggregationTemporality(pmetric.AggregationTemporalityCumulative)
+	declare(to, metadata.FlametelSamples)
 	for _, kind := range a.order {
 		h := a.kinds[kind]
 		add := func(state, cause string, n uint64) {
-			point := sum.DataPoints().AppendEmpty()
+			point := to.Sum().DataPoints().AppendEmpty()
 			point.SetStartTimestamp(pcommon.NewTimestampFromTime(a.start))
 			point.SetTimestamp(pcommon.NewTimestampFromTime(now))
 			point.SetIntValue(int64(n))

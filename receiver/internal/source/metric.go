@@ -1,17 +1,19 @@
 package source
 
+import "github.com/flametel/flametel/receiver/internal/metadata"
+
 // Metric is what the samples of a kind become in metrics.
 type Metric struct {
-	Name, Unit, Description string
-	// Seconds makes it a histogram of durations: Value is the index of the
-	// number of events in what Source.Values returns, Time that of the
-	// nanoseconds. Else it is a sum, and Time is not used; values of a sum in
-	// seconds (Unit "s") are nanoseconds, too.
-	Seconds     bool
-	Value, Time int
-	// Keys are the labels that become attributes, by the names that these have;
-	// "" for the same name.
-	Keys map[string]string
+	// Metric is the declaration in metadata.yaml. Labels of samples that have the
+	// key of one of its attributes become that attribute.
+	*metadata.Metric
+	// Value is the index of what is counted in what Source.Values returns. Values of
+	// a sum in seconds are nanoseconds.
+	Value int
+	// Time is the index of the nanoseconds of what Value counts, of a histogram.
+	Time int
+	// Renamed are the attributes that labels of another key become, by that key.
+	Renamed map[string]string
 	// Needs is a label without which a sample does not count, "" for none.
 	Needs string
 }

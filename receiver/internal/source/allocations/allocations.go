@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/receiver/internal/metadata"
 	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/source/event"
 )
@@ -24,14 +25,8 @@ func New(o bpf.AllocationOptions, opts bpf.Options) source.Source {
 				{Type: "allocations", Unit: "count"}, {Type: "allocated", Unit: "bytes"}, {Type: "requested", Unit: "bytes"},
 			},
 			Metrics: []source.Metric{
-				{
-					Name: "flametel.kernel.allocations", Unit: "{allocation}", Description: "Allocations of kernel memory.",
-					Value: 0, Keys: map[string]string{keyAllocator: ""},
-				},
-				{
-					Name: "flametel.kernel.allocated", Unit: "By", Description: "Kernel memory that was allocated.",
-					Value: 1, Keys: map[string]string{keyAllocator: ""},
-				},
+				{Metric: metadata.FlametelKernelAllocations, Value: 0},
+				{Metric: metadata.FlametelKernelAllocated, Value: 1},
 			},
 		},
 		Probe:    bpf.KernelAllocations(o),

@@ -6,6 +6,7 @@ package fileopens
 
 import (
 	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/receiver/internal/metadata"
 	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/source/event"
 )
@@ -17,10 +18,7 @@ func New(o bpf.FileOpenOptions, opts bpf.Options) source.Source {
 			Name:        "file_opens",
 			SampleTypes: []source.ValueType{{Type: "opens", Unit: "count"}, {Type: "open_time", Unit: "nanoseconds"}},
 			Metrics: []source.Metric{
-				{
-					Name: "flametel.file.open.duration", Unit: "s", Description: "Time that opening a file took.",
-					Seconds: true, Value: 0, Time: 1, Keys: map[string]string{event.KeyError: ""},
-				},
+				{Metric: metadata.FlametelFileOpenDuration, Value: 0, Time: 1},
 			},
 		},
 		Probe:    bpf.FileOpens(o),

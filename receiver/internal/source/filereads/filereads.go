@@ -6,6 +6,7 @@ package filereads
 
 import (
 	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/receiver/internal/metadata"
 	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/source/event"
 )
@@ -19,11 +20,8 @@ func New(o bpf.FileReadOptions, opts bpf.Options) source.Source {
 				{Type: "reads", Unit: "count"}, {Type: "read_time", Unit: "nanoseconds"}, {Type: "read_bytes", Unit: "bytes"},
 			},
 			Metrics: []source.Metric{
-				{
-					Name: "flametel.file.read.duration", Unit: "s", Description: "Time that reading a regular file took.",
-					Seconds: true, Value: 0, Time: 1, Keys: map[string]string{event.KeyError: ""},
-				},
-				{Name: "flametel.file.read.io", Unit: "By", Description: "Bytes that were read from regular files.", Value: 2},
+				{Metric: metadata.FlametelFileReadDuration, Value: 0, Time: 1},
+				{Metric: metadata.FlametelFileReadIo, Value: 2},
 			},
 		},
 		Probe:    bpf.FileReads(o),

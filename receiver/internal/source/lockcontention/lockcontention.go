@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/receiver/internal/metadata"
 	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/source/event"
 )
@@ -24,14 +25,8 @@ func New(o bpf.LockOptions, opts bpf.Options) source.Source {
 			SampleTypes: []source.ValueType{{Type: "waits", Unit: "count"}, {Type: "wait_time", Unit: "nanoseconds"}},
 			Estimated:   1,
 			Metrics: []source.Metric{
-				{
-					Name: "flametel.lock.wait.time", Unit: "s", Description: "Time that threads waited for locks.",
-					Value: 1, Keys: map[string]string{keyLock: ""},
-				},
-				{
-					Name: "flametel.lock.waits", Unit: "{wait}", Description: "Waits for locks.",
-					Value: 0, Keys: map[string]string{keyLock: ""},
-				},
+				{Metric: metadata.FlametelLockWaitTime, Value: 1},
+				{Metric: metadata.FlametelLockWaits, Value: 0},
 			},
 		},
 		Probe:    bpf.LockContention(o),

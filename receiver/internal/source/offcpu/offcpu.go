@@ -6,6 +6,7 @@ package offcpu
 
 import (
 	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/receiver/internal/metadata"
 	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/source/event"
 )
@@ -27,10 +28,7 @@ func New(o bpf.OffCPUOptions, opts bpf.Options) source.Source {
 			Name:        "off_cpu",
 			SampleTypes: []source.ValueType{{Type: "off_cpu", Unit: "nanoseconds"}, {Type: "events", Unit: "count"}},
 			Metrics: []source.Metric{
-				{
-					Name: "flametel.off_cpu.duration", Unit: "s", Description: "Time that threads did not run, of waits that are over.",
-					Seconds: true, Value: 1, Time: 0, Keys: map[string]string{keyReason: ""},
-				},
+				{Metric: metadata.FlametelOffCPUDuration, Value: 1, Time: 0},
 			},
 		},
 		Probe:    bpf.OffCPU(o),

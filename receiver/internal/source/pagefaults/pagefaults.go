@@ -6,6 +6,7 @@ package pagefaults
 
 import (
 	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/receiver/internal/metadata"
 	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/source/event"
 )
@@ -24,10 +25,7 @@ func New(o bpf.PageFaultOptions, opts bpf.Options) source.Source {
 			Name:        "page_faults",
 			SampleTypes: []source.ValueType{{Type: "faults", Unit: "count"}},
 			Metrics: []source.Metric{
-				{
-					Name: "process.paging.faults", Unit: "{fault}", Description: "Page faults that the process has made.",
-					Value: 0, Keys: map[string]string{keyFault: "system.paging.fault.type"},
-				},
+				{Metric: metadata.ProcessPagingFaults, Value: 0, Renamed: map[string]string{keyFault: "system.paging.fault.type"}},
 			},
 		},
 		Probe:    bpf.PageFaults(o),

@@ -6,6 +6,7 @@ package syscalls
 
 import (
 	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/receiver/internal/metadata"
 	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/source/event"
 )
@@ -24,14 +25,8 @@ func New(o bpf.SyscallOptions, share float64, opts bpf.Options) source.Source {
 			Name:        "syscalls",
 			SampleTypes: []source.ValueType{{Type: "syscalls", Unit: "count"}, {Type: "syscall_time", Unit: "nanoseconds"}},
 			Metrics: []source.Metric{
-				{
-					Name: "flametel.syscall.duration", Unit: "s", Description: "Time that system calls took.",
-					Seconds: true, Value: 0, Time: 1, Keys: map[string]string{event.KeySyscall: ""},
-				},
-				{
-					Name: "flametel.syscall.errors", Unit: "{error}", Description: "System calls that returned an error.",
-					Value: 0, Keys: map[string]string{event.KeySyscall: "", event.KeyError: ""}, Needs: event.KeyError,
-				},
+				{Metric: metadata.FlametelSyscallDuration, Value: 0, Time: 1},
+				{Metric: metadata.FlametelSyscallErrors, Value: 0, Needs: event.KeyError},
 			},
 		},
 		Probe:    bpf.Syscalls(o),

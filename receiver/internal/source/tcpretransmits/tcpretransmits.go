@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/receiver/internal/metadata"
 	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/source/event"
 )
@@ -30,13 +31,7 @@ func New(opts bpf.Options) source.Source {
 			Name:        "tcp_retransmits",
 			SampleTypes: []source.ValueType{{Type: "retransmits", Unit: "count"}},
 			Metrics: []source.Metric{
-				{
-					Name: "flametel.tcp.retransmits", Unit: "{segment}", Description: "TCP segments that were sent again.",
-					Value: 0,
-					Keys: map[string]string{
-						keyWhat: "", keyType: "", keyLocalAddress: "", keyLocalPort: "", keyRemoteAddress: "", keyRemotePort: "",
-					},
-				},
+				{Metric: metadata.FlametelTCPRetransmits, Value: 0},
 			},
 		},
 		Probe:    bpf.TCPRetransmits(),
