@@ -39,7 +39,7 @@ func TestDistributionHasItsComponents(t *testing.T) {
 	}
 	check("receiver", slices.Collect(maps.Keys(factories.Receivers)), "ebpf_profiler", "otlp", "nop")
 	check("processor", slices.Collect(maps.Keys(factories.Processors)), "memory_limiter", "resource")
-	check("exporter", slices.Collect(maps.Keys(factories.Exporters)), "flamegraph", "otlp_grpc", "otlp_http", "debug", "nop")
+	check("exporter", slices.Collect(maps.Keys(factories.Exporters)), "flamegraph", "otlp_grpc", "otlp_http", "debug", "prometheus", "nop")
 	check("connector", slices.Collect(maps.Keys(factories.Connectors)), "forward")
 	check("extension", slices.Collect(maps.Keys(factories.Extensions)), "zpages", "health_check", "pprof")
 

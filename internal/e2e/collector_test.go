@@ -35,8 +35,9 @@ type collector struct {
 }
 
 // launch starts a collector and does not wait until it is ready. The collector
-// is killed if it still runs when the test ends.
-func launch(t *testing.T, config string) *collector {
+// is killed if it still runs when the test ends. config is merged over what is in
+// files, whose paths are absolute.
+func launch(t *testing.T, config string, files ...string) *collector {
 	t.Helper()
 	dir := t.TempDir()
 	c := &collector{
@@ -51,7 +52,10 @@ func launch(t *testing.T, config string) *collector {
 	require.NoError(t, err)
 	defer func() { _ = logs.Close() }()
 
-	c.cmd = exec.Command(otelcolPath, "--config", c.config)
+	c.cmd = exec.Command(otelcolPath)
+	for _, file := range append(files, c.config) {
+		c.cmd.Args = append(c.cmd.Args, "--config", file)
+	}
 	c.cmd.Dir = dir
 	c.cmd.Stdout, c.cmd.Stderr = logs, logs
 	require.NoError(t, c.cmd.Start())
@@ -70,9 +74,9 @@ func launch(t *testing.T, config string) *collector {
 }
 
 // start starts a collector and waits until all its components have started.
-func start(t *testing.T, config string) *collector {
+func start(t *testing.T, config string, files ...string) *collector {
 	t.Helper()
-	c := launch(t, config)
+	c := launch(t, config, files...)
 	c.waitLog(readyLine, 1)
 	return c
 }

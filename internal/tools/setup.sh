@@ -51,6 +51,7 @@ mount                             mount
 musl-gcc                          musl-tools
 npm                               npm
 openssl                           openssl
+prometheus                        prometheus
 ps                                procps
 unshare                           util-linux
 xmllint                           libxml2-utils
