@@ -25,6 +25,9 @@ var errShortRecord = errors.New("perf record is too short")
 // ask for give a zero Event without error.
 func parseRecord(kind uint32, misc uint16, body []byte) (Event, error) {
 	ev := Event{}
+	if kind == unix.PERF_RECORD_KSYMBOL {
+		body = trimKsymbol(body)
+	}
 	if len(body) < sampleIDSize {
 		return ev, errShortRecord
 	}
@@ -100,6 +103,22 @@ func parseLost(ev *Event, body []byte) error {
 	ev.Kind = EventLost
 	ev.Lost = binary.NativeEndian.Uint64(body[8:])
 	return nil
+}
+
+// trimKsymbol takes what lies beyond the sample ID off the body of such a record.
+// perf_event_ksymbol_output makes it longer by one ID for each listener that the
+// kernel wrote to before, and fills that with whatever was there.
+func trimKsymbol(body []byte) []byte {
+	const fixed = 16
+	if len(body) < fixed {
+		return body
+	}
+	end := bytes.IndexByte(body[fixed:], 0)
+	if end < 0 {
+		return body
+	}
+	name := (end + 8) &^ 7 // up to whole words, the zero among them
+	return body[:min(len(body), fixed+name+sampleIDSize)]
 }
 
 // parseKsymbol reads struct { u64 addr; u32 len; u16 ksym_type, flags; char

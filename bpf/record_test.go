@@ -56,9 +56,15 @@ func TestParseRecord(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Event{Kind: EventFork, Nanos: 12345, PID: 10, TID: 10, ParentPID: 9}, ev)
 
-	ev, err = parseRecord(unix.PERF_RECORD_KSYMBOL, 0, record(uint64(0xffffffffc0001000), uint32(0x80), []byte{1, 0, 1, 0}, "bpf_prog_x"))
-	require.NoError(t, err)
-	require.Equal(t, Event{Kind: EventSymbol, Nanos: 12345, Start: 0xffffffffc0001000, Length: 0x80, Gone: true, Comm: "bpf_prog_x"}, ev)
+	for _, name := range []string{"bpf_prog", "bpf_prog_x", "bpf_prog_longer"} {
+		body := record(uint64(0xffffffffc0001000), uint32(0x80), []byte{1, 0, 1, 0}, name)
+		for range 3 { // listeners that were told before
+			ev, err = parseRecord(unix.PERF_RECORD_KSYMBOL, 0, body)
+			require.NoError(t, err)
+			require.Equal(t, Event{Kind: EventSymbol, Nanos: 12345, Start: 0xffffffffc0001000, Length: 0x80, Gone: true, Comm: name}, ev)
+			body = append(body, make([]byte, sampleIDSize)...)
+		}
+	}
 
 	ev, err = parseRecord(unix.PERF_RECORD_LOST, 0, record(uint64(1), uint64(99)))
 	require.NoError(t, err)
@@ -80,6 +86,7 @@ func TestParseRecordTooShort(t *testing.T) {
 
 func FuzzParseRecord(f *testing.F) {
 	f.Add(uint32(unix.PERF_RECORD_MMAP2), uint16(0), mmapBody("//anon"))
+	f.Add(uint32(unix.PERF_RECORD_KSYMBOL), uint16(0), record(uint64(1), uint32(2), []byte{1, 0, 0, 0}, "name"))
 	f.Add(uint32(unix.PERF_RECORD_COMM), uint16(0), record(uint32(3), uint32(4), "name"))
 	f.Fuzz(func(t *testing.T, kind uint32, misc uint16, body []byte) {
 		ev, err := parseRecord(kind, misc, body)
