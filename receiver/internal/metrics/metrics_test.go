@@ -144,11 +144,17 @@ func TestAnotherProgramHasOtherSeries(t *testing.T) {
 	assert.Equal(t, begin.Add(-period).UTC(), first.StartTimestamp().AsTime(), "when the drain began that saw it first")
 	assert.Equal(t, begin.UTC(), second.StartTimestamp().AsTime())
 
+	// Of one drain, nobody knows which came first.
+	a.Drained(begin, begin.Add(period))
+	call(a, 2)
+	a.Add(&window.Process{PID: 2, StartNanos: 7, Name: "next"}, calls, openat, []int64{1, 1}, 1, 4)
+
 	a.Review(func(uint32, uint64) bool { return false })
 	gone := begin.Add(idleTime + time.Second)
 	md = a.Collect(gone)
 	assert.True(t, find(t, md, "p1", durations).Histogram().DataPoints().At(0).Flags().NoRecordedValue(), "the first has ended")
 	assert.False(t, find(t, md, "next", durations).Histogram().DataPoints().At(0).Flags().NoRecordedValue(), "the second is idle")
+	assert.False(t, find(t, md, "p2", durations).Histogram().DataPoints().At(0).Flags().NoRecordedValue())
 }
 
 // A later process that nobody could tell from an earlier one does not make its

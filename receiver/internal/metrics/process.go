@@ -49,9 +49,6 @@ func (a *Aggregator) process(id *window.Process) *process {
 		}
 		return a.other
 	}
-	for known, p := range a.processes {
-		p.ended = p.ended || known.pid == key.pid
-	}
 	p := a.newProcess(id)
 	a.processes[key] = p
 	return p
@@ -71,10 +68,16 @@ func (p *process) metric(m *source.Metric) *metric {
 	return found
 }
 
-// Review learns which processes have ended.
+// Review learns which processes have ended, or have begun another program.
 func (a *Aggregator) Review(ended func(pid uint32, start uint64) bool) {
-	for _, p := range a.processes {
-		p.ended = p.ended || ended(uint32(p.identity.PID), p.identity.StartNanos)
+	latest := make(map[int]time.Time, len(a.processes))
+	for key, p := range a.processes {
+		if p.seen.After(latest[key.pid]) {
+			latest[key.pid] = p.seen
+		}
+	}
+	for key, p := range a.processes {
+		p.ended = latest[key.pid].After(p.seen) || ended(uint32(key.pid), p.identity.StartNanos)
 	}
 }
 
