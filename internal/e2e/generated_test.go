@@ -20,7 +20,7 @@ import (
 func TestCollectorSourcesAreUpToDate(t *testing.T) {
 	t.Parallel()
 	module := t.TempDir()
-	copySources(t, root, module)
+	copySources(t, root, module, ".go", "go.mod", "go.sum", "builder-config.yaml")
 
 	tools, err := filepath.Abs(filepath.Join(root, "internal", "tools", "ocb", "go.mod"))
 	require.NoError(t, err)
@@ -40,9 +40,46 @@ func TestCollectorSourcesAreUpToDate(t *testing.T) {
 	}
 }
 
-// copySources copies what the go command reads to resolve the module: sources,
-// tests included, and module files.
-func copySources(t *testing.T, from, to string) {
+// The committed metadata of the components is what mdatagen and metricsgen make of
+// metadata.yaml.
+func TestMetadataIsUpToDate(t *testing.T) {
+	t.Parallel()
+	module := t.TempDir()
+	copySources(t, root, module, ".go", "go.mod", "go.sum", ".tmpl", "metadata.yaml", "README.md")
+	made := func(folder string) (list []string) {
+		for _, component := range []string{"receiver", "exporter"} {
+			for _, pattern := range []string{"documentation.md", "generated_*", "internal/metadata*/generated_*", "internal/metadata/testdata/*"} {
+				found, err := filepath.Glob(filepath.Join(folder, component, pattern))
+				require.NoError(t, err)
+				for _, name := range found {
+					list = append(list, strings.TrimPrefix(name, folder))
+				}
+			}
+		}
+		return list
+	}
+	for _, name := range made(module) {
+		require.NoError(t, os.Remove(filepath.Join(module, name)))
+	}
+	cmd := exec.Command("go", "generate", "./receiver", "./exporter")
+	cmd.Dir = module
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+
+	require.NotEmpty(t, made(module))
+	require.Equal(t, made(root), made(module), "make generate")
+	for _, name := range append(made(root), "receiver/README.md", "exporter/README.md") {
+		want, err := os.ReadFile(filepath.Join(root, name))
+		require.NoError(t, err)
+		got, err := os.ReadFile(filepath.Join(module, name))
+		require.NoError(t, err)
+		assert.Equal(t, string(want), string(got), "%s is out of date: make generate", name)
+	}
+}
+
+// copySources copies the files whose names end in one of these, but for data of
+// tests.
+func copySources(t *testing.T, from, to string, ends ...string) {
 	t.Helper()
 	skipped := []string{".git", ".tools", "bin", "testdata", "profiles"}
 	err := filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
@@ -56,7 +93,7 @@ func copySources(t *testing.T, from, to string) {
 			}
 			return nil
 		}
-		if !strings.HasSuffix(name, ".go") && !slices.Contains([]string{"go.mod", "go.sum", "builder-config.yaml"}, name) {
+		if !slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(name, end) }) {
 			return nil
 		}
 		relative, err := filepath.Rel(from, path)
