@@ -289,6 +289,7 @@ func (d *drainer) takeCounts(m *ebpf.Map) (int, error) {
 				Kernel:     d.stack(k.KernelStack),
 				Flags:      SampleFlags(k.Flags & (1<<endShift - 1)),
 				End:        StackEnd(k.Flags >> endShift),
+				Exec:       uint16(k.Flags >> execShift),
 				Count:      d.counts[i].Count,
 				LastNanos:  d.counts[i].LastNs,
 				Context:    k.Context,

@@ -21,7 +21,7 @@ func tracer(t testing.TB, p *Probe, pids ...int) *Tracer {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, tr.Close()) })
 	for _, pid := range pids {
-		require.NoError(t, tr.SetTarget(processOf(t, pid), true))
+		require.NoError(t, tr.SetTarget(processOf(t, pid), Keep))
 	}
 	return tr
 }

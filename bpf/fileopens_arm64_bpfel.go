@@ -40,8 +40,10 @@ type fileOpensFtCell struct {
 	Sums       [2]uint64
 	LastNs     uint64
 	Pid        uint32
-	Generation uint32
+	Exec       uint32
 	Comm       [16]uint8
+	Generation uint32
+	Pad        uint32
 }
 
 type fileOpensFtChunk struct {

@@ -70,7 +70,7 @@ func target(t testing.TB, pid int, opts Options) *Sampler {
 	t.Helper()
 	opts.FilterTargets = true
 	s := sampler(t, opts)
-	require.NoError(t, s.SetTarget(processOf(t, pid), true))
+	require.NoError(t, s.SetTarget(processOf(t, pid), Keep))
 	return s
 }
 

@@ -115,9 +115,9 @@ func (o *objects) loadPrograms(opts *Options, of *object) error {
 // sharedVariables are the settings that every object has.
 func sharedVariables(opts *Options, f features) map[string]any {
 	rows, mappings := opts.Tables.size()
-	verdict := uint8(verdictDrop)
+	verdict := Drop
 	if opts.KeepUnknown {
-		verdict = verdictKeep
+		verdict = Keep
 	}
 	return map[string]any{
 		profileVarHaveLoop:       f.loop,
@@ -128,7 +128,7 @@ func sharedVariables(opts *Options, f features) map[string]any {
 		profileVarHashSeed:       rand.Uint64() | 1,
 		profileVarPerThread:      opts.PerThread,
 		profileVarFilterTargets:  opts.FilterTargets,
-		profileVarUnknownVerdict: verdict,
+		profileVarUnknownVerdict: uint8(verdict),
 	}
 }
 
@@ -164,12 +164,6 @@ func setAll(spec *ebpf.CollectionSpec, values map[string]any) error {
 // maxIdleRanges is FT_MAX_IDLE_RANGES of profile.bpf.c.
 const maxIdleRanges = 24
 
-// Values of the map of targets (targets.h).
-const (
-	verdictDrop = 0
-	verdictKeep = 1
-)
-
 func (o *objects) loadTargets() error {
 	spec, err := loadTargets()
 	if err != nil {
@@ -197,11 +191,8 @@ func (o *objects) loadTargets() error {
 	return nil
 }
 
-func (o *objects) setTarget(t Target, keep bool) error {
-	value := profileFtTarget{StartTicks: t.StartTicks, Verdict: verdictDrop}
-	if keep {
-		value.Verdict = verdictKeep
-	}
+func (o *objects) setTarget(t Target, v Verdict) error {
+	value := profileFtTarget{StartTicks: t.StartTicks, Verdict: uint32(v)}
 	if err := o.programs.Maps[profileMapTargets].Put(t.PID, &value); err != nil {
 		return fmt.Errorf("set target %d: %w", t.PID, err)
 	}
@@ -212,17 +203,17 @@ func (o *objects) isTarget(t Target) (keep, known bool) {
 	var value profileFtTarget
 	err := o.programs.Maps[profileMapTargets].Lookup(t.PID, &value)
 	known = err == nil && value.StartTicks == t.StartTicks
-	return known && value.Verdict == verdictKeep, known
+	return known && value.Verdict != uint32(Drop), known
 }
 
-// eachTarget yields the processes that are kept and have not been forgotten, until
+// eachTarget yields the processes that are kept, now or from an exec on, and have not been forgotten, until
 // yield returns false. What begins or ends meanwhile may make it start again.
 func (o *objects) eachTarget(yield func(Target) bool) error {
 	var pid uint32
 	var value profileFtTarget
 	entries := o.programs.Maps[profileMapTargets].Iterate()
 	for entries.Next(&pid, &value) {
-		if value.Verdict == verdictKeep && !yield(Target{PID: pid, StartTicks: value.StartTicks}) {
+		if value.Verdict != uint32(Drop) && !yield(Target{PID: pid, StartTicks: value.StartTicks}) {
 			return nil
 		}
 	}

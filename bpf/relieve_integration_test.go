@@ -38,7 +38,7 @@ func TestRelieveMakesRoom(t *testing.T) {
 			})
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, tr.Close()) })
-			require.NoError(t, tr.SetTarget(processOf(t, os.Getpid()), true))
+			require.NoError(t, tr.SetTarget(processOf(t, os.Getpid()), Keep))
 			drainOf(t, tr, os.Getpid())
 			for round := range manyRounds {
 				openMany(t, round)
@@ -73,7 +73,7 @@ func TestRelieveLeavesWhatWasDrained(t *testing.T) {
 	tr, err := NewTracer(FileOpens(FileOpenOptions{}), Options{DrainInterval: time.Second, MapEntries: mapForMany, FilterTargets: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, tr.Close()) })
-	require.NoError(t, tr.SetTarget(processOf(t, os.Getpid()), true))
+	require.NoError(t, tr.SetTarget(processOf(t, os.Getpid()), Keep))
 	openMany(t, 0)
 	samples, _, err := tr.Drain()
 	require.NoError(t, err)

@@ -22,6 +22,9 @@ const (
 // endShift is FT_END_SHIFT of sample.h.
 const endShift = 8
 
+// execShift is FT_EXEC_SHIFT of sample.h.
+const execShift = 16
+
 // StackEnd is why the walk of a user stack ended. The numbers up to
 // EndTruncated are those of unwind.End.
 type StackEnd uint8
@@ -85,6 +88,8 @@ type Sample struct {
 	Flags        SampleFlags
 	// End is why the user stack ends where it does.
 	End StackEnd
+	// Exec differs between the programs that a process runs in turn.
+	Exec uint16
 	// Count is how many samples were like this one.
 	Count uint64
 	// LastNanos is when the newest of them was taken, CLOCK_MONOTONIC.
@@ -186,6 +191,16 @@ func (s *Stats) Lost() uint64 {
 	}
 	return sum
 }
+
+// Verdict says what becomes of the samples of a process.
+type Verdict uint32
+
+// The verdicts (FT_DROP, FT_KEEP and FT_KEEP_FROM_EXEC of targets.h).
+const (
+	Drop         Verdict = iota
+	Keep                 // and those of the processes that it starts
+	KeepFromExec         // when it becomes another program
+)
 
 // Target names a process for SetTarget.
 type Target struct {

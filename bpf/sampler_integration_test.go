@@ -133,9 +133,9 @@ func TestOlderKernels(t *testing.T) {
 	require.Greater(t, deepest, 100)
 
 	deeper := start(t, program, "600")
-	require.NoError(t, s.SetTarget(processOf(t, deeper.Process.Pid), true))
+	require.NoError(t, s.SetTarget(processOf(t, deeper.Process.Pid), Keep))
 	reader := start(t, "dd", "if=/dev/zero", "of=/dev/null", "bs=1M")
-	require.NoError(t, s.SetTarget(processOf(t, reader.Process.Pid), true))
+	require.NoError(t, s.SetTarget(processOf(t, reader.Process.Pid), Keep))
 	cut, inKernel := 0, 0
 	for deadline := time.Now().Add(time.Minute); (cut == 0 || inKernel == 0) && time.Now().Before(deadline); {
 		for _, sample := range collect(t, s, 50) {
@@ -300,7 +300,7 @@ func TestLaterProcessWithThePIDOfATarget(t *testing.T) {
 	s := sampler(t, Options{Frequency: 997, FilterTargets: true})
 	earlier := processOf(t, cmd.Process.Pid)
 	earlier.StartTicks--
-	require.NoError(t, s.SetTarget(earlier, true))
+	require.NoError(t, s.SetTarget(earlier, Keep))
 	_, known := s.IsTarget(processOf(t, cmd.Process.Pid))
 	require.False(t, known)
 	time.Sleep(300 * time.Millisecond)
@@ -345,7 +345,7 @@ func TestExecMakesAProcessUnknownAgain(t *testing.T) {
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	s := sampler(t, Options{Frequency: 99, FilterTargets: true, KeepUnknown: true})
 	pid := processOf(t, cmd.Process.Pid)
-	require.NoError(t, s.SetTarget(pid, false))
+	require.NoError(t, s.SetTarget(pid, Drop))
 	keep, known := s.IsTarget(pid)
 	require.True(t, known && !keep)
 	_, err = in.Write([]byte("\n"))

@@ -129,8 +129,8 @@ func (s *Sampler) restartStopped(takenByCPU []uint64, sinceLast time.Duration) (
 
 // SetTarget keeps the samples of a process, or drops them. Children started
 // from then on follow their parent if it is kept.
-func (s *Sampler) SetTarget(t Target, keep bool) error {
-	return s.objects.setTarget(t, keep)
+func (s *Sampler) SetTarget(t Target, v Verdict) error {
+	return s.objects.setTarget(t, v)
 }
 
 // IsTarget returns what SetTarget, or the parent, said of a process; known is

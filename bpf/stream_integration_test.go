@@ -20,7 +20,7 @@ func stream(t testing.TB, o StreamOptions, pid int) *Stream {
 	s, err := NewStream(o, Options{DrainInterval: time.Second, FilterTargets: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	require.NoError(t, s.SetTarget(processOf(t, pid), true))
+	require.NoError(t, s.SetTarget(processOf(t, pid), Keep))
 	return s
 }
 

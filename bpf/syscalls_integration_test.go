@@ -143,7 +143,7 @@ func TestLengthsOfCalls(t *testing.T) {
 	tr, err := NewTracer(Syscalls(SyscallOptions{LookInterval: time.Millisecond}), Options{DrainInterval: time.Second, FilterTargets: true, ByDuration: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, tr.Close()) })
-	require.NoError(t, tr.SetTarget(processOf(t, f.pid()), true))
+	require.NoError(t, tr.SetTarget(processOf(t, f.pid()), Keep))
 	f.do(t)
 	list, _ := syscallsOf(t, tr, f.pid())
 	var stats uint64

@@ -85,7 +85,7 @@ func readCells(t *Tracer, epoch uint32, dst []Sample) ([]Sample, error) {
 				continue
 			}
 			dst = append(dst, Sample{
-				PID: c.Pid, StartNanos: c.StartNs, Comm: c.Comm, Flags: Total, Count: c.Count,
+				PID: c.Pid, StartNanos: c.StartNs, Comm: c.Comm, Exec: uint16(c.Exec), Flags: Total, Count: c.Count,
 				LastNanos: c.LastNs, Sums: [3]uint64{c.Sums[0], c.Sums[1]}, Detail: c.Detail,
 				Record: t.drainer.stack(c.Record), RecordID: c.Record,
 			})

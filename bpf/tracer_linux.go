@@ -283,7 +283,7 @@ func (t *Tracer) cut(generation uint32, nanos uint64) error {
 
 // SetTarget keeps the observations of a process, or drops them. Children
 // started from then on follow their parent if it is kept.
-func (t *Tracer) SetTarget(target Target, keep bool) error { return t.objects.setTarget(target, keep) }
+func (t *Tracer) SetTarget(target Target, v Verdict) error { return t.objects.setTarget(target, v) }
 
 // IsTarget returns what SetTarget, or the parent, said of a process; known is
 // false if nobody has.

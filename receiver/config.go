@@ -74,6 +74,9 @@ type Config struct {
 type TargetsConfig struct {
 	// PIDs are process IDs in the PID namespace of the collector.
 	PIDs []int `mapstructure:"pids"`
+	// FromExec profiles these processes only from their next exec on, when they
+	// become the programs that they were started to run. Default false.
+	FromExec bool `mapstructure:"from_exec"`
 	// Executables are globs (as in path.Match) on the base name of the program
 	// file.
 	Executables []string `mapstructure:"executables"`
@@ -234,6 +237,9 @@ func (t *TargetsConfig) validate() error {
 		checkEach("targets::pids", t.PIDs, checkPID),
 		checkEach("targets::executables", t.Executables, checkExecutable),
 		checkEach("targets::cgroups", t.Cgroups, checkCgroup),
+	}
+	if t.FromExec && len(t.PIDs) == 0 {
+		errs = append(errs, errors.New("targets::from_exec: needs targets::pids"))
 	}
 	return errors.Join(errs...)
 }

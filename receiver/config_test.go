@@ -114,6 +114,14 @@ func TestLoadBadConfig(t *testing.T) {
 	}
 }
 
+func TestFromExecNeedsProcesses(t *testing.T) {
+	cfg := createDefaultConfig().(*Config)
+	cfg.Targets.FromExec = true
+	assert.ErrorContains(t, cfg.Validate(), "targets::from_exec: needs targets::pids")
+	cfg.Targets.PIDs = []int{1}
+	assert.NoError(t, cfg.Validate())
+}
+
 // All problems are reported at once.
 func TestValidateReportsAll(t *testing.T) {
 	cfg, err := load(t, "ebpf_profiler/bad_everything")

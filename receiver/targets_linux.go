@@ -64,8 +64,12 @@ func (t *targets) judges() bool {
 // named and what they have started so far. From the first moment on the kernel
 // adds what they start, so looking again until nothing is new misses none.
 func (t *targets) begin(src source.Source) error {
+	verdict := bpf.Keep
+	if t.cfg.FromExec {
+		verdict = bpf.KeepFromExec
+	}
 	for _, pid := range t.cfg.PIDs {
-		if _, err := add(src, uint32(pid)); err != nil {
+		if _, err := add(src, uint32(pid), verdict); err != nil {
 			return err
 		}
 		for found := true; found; {
@@ -75,7 +79,7 @@ func (t *targets) begin(src source.Source) error {
 				return fmt.Errorf("find the children of process %d: %w", pid, err)
 			}
 			for _, child := range family {
-				added, err := add(src, child)
+				added, err := add(src, child, verdict)
 				if err != nil {
 					return err
 				}
@@ -101,7 +105,7 @@ func (t *targets) ended(src source.Source) bool {
 }
 
 // add makes a running process a target unless it is one or has just ended.
-func add(src source.Source, pid uint32) (added bool, err error) {
+func add(src source.Source, pid uint32, v bpf.Verdict) (added bool, err error) {
 	ticks, err := process.StartTicks(procRoot, pid)
 	if err != nil {
 		return false, nil // it ended meanwhile: there is nothing to profile
@@ -110,7 +114,7 @@ func add(src source.Source, pid uint32) (added bool, err error) {
 	if keep, _ := src.IsTarget(target); keep {
 		return false, nil
 	}
-	return true, src.SetTarget(target, true)
+	return true, src.SetTarget(target, v)
 }
 
 // wanted tells whether a sample is to be kept, and the kernel if that is asked
@@ -123,10 +127,13 @@ func (t *targets) wanted(src source.Source, s *bpf.Sample, p process.Snapshot) b
 	if keep, known := src.IsTarget(target); known {
 		return keep
 	}
-	keep := t.matches(p.Identity)
+	keep, verdict := t.matches(p.Identity), bpf.Drop
+	if keep {
+		verdict = bpf.Keep
+	}
 	if !p.Ended {
 		// A full map only means that the question comes again.
-		_ = src.SetTarget(target, keep)
+		_ = src.SetTarget(target, verdict)
 		if !keep {
 			t.now = append(t.now, turnedDown{s.PID, s.StartNanos})
 		}
@@ -147,7 +154,7 @@ func (t *targets) reconsider(r *process.Registry, sources []source.Source) error
 		target := bpf.TargetOf(&bpf.Sample{PID: d.pid, StartNanos: d.start})
 		for _, src := range sources {
 			if keep, known := src.IsTarget(target); known && !keep {
-				errs = append(errs, src.SetTarget(target, true))
+				errs = append(errs, src.SetTarget(target, bpf.Keep))
 			}
 		}
 	}
@@ -193,7 +200,7 @@ func (t *targets) review(r *process.Registry, sources []source.Source) error {
 		for _, src := range sources {
 			keep, known := src.IsTarget(target)
 			if known && !keep && t.matches(id) {
-				errs = append(errs, src.SetTarget(target, true))
+				errs = append(errs, src.SetTarget(target, bpf.Keep))
 			}
 		}
 	})

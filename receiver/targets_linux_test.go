@@ -79,7 +79,10 @@ type verdicts struct {
 	keep map[bpf.Target]bool
 }
 
-func (v *verdicts) SetTarget(t bpf.Target, keep bool) error { v.keep[t] = keep; return nil }
+func (v *verdicts) SetTarget(t bpf.Target, verdict bpf.Verdict) error {
+	v.keep[t] = verdict == bpf.Keep
+	return nil
+}
 func (v *verdicts) IsTarget(t bpf.Target) (keep, known bool) {
 	keep, known = v.keep[t]
 	return keep, known

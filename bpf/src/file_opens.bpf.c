@@ -150,18 +150,18 @@ static __always_inline void ft_count_open(void *ctx, struct ft_scratch *s, struc
 					  struct task_struct *task, struct ft_opened *o)
 {
 	bool exact = !look_ns || o->ns >= always_ns, first = false;
-	u64 start_ns = task->group_leader->start_boottime, record = 0;
+	struct ft_program of = ft_program_of(task);
 	struct ft_cell *cell = 0;
-	u32 pid = task->tgid;
+	u64 record = 0;
 	struct ft_sink to;
 
 	ft_asked(s, o);
 	/* Of most paths the ID tells that they are known already. */
 	if (!exact && o->words && o->words <= FT_CHUNK_WORDS) {
 		record = ft_chunk_id(s, o->words, o->base);
-		cell = ft_cell_at(pid, o->detail, record, o->gen);
+		cell = ft_cell_at(of.pid, o->detail, record, o->gen);
 	}
-	if (!cell || !ft_cell_is(cell, pid, start_ns, o->detail, record, o->gen)) {
+	if (!cell || !ft_cell_is(cell, &of, o->detail, record, o->gen)) {
 		if (!ft_sink_open(&to, o->gen))
 			return;
 		if (ft_store_words(s, to.chunks, o->words, o->base, &record)) {
@@ -169,12 +169,12 @@ static __always_inline void ft_count_open(void *ctx, struct ft_scratch *s, struc
 			return;
 		}
 		if (!exact) {
-			cell = ft_cell_at(pid, o->detail, record, o->gen);
+			cell = ft_cell_at(of.pid, o->detail, record, o->gen);
 			if (!cell)
 				return;
-			first = !ft_cell_is(cell, pid, start_ns, o->detail, record, o->gen);
+			first = !ft_cell_is(cell, &of, o->detail, record, o->gen);
 			if (first)
-				ft_cell_begin(cell, pid, start_ns, o->detail, record, o->gen);
+				ft_cell_begin(cell, &of, o->detail, record, o->gen);
 		}
 	}
 	if (!exact) {

@@ -70,16 +70,15 @@ static __always_inline u64 ft_detail(struct ft_call *c, s64 ret)
 static __always_inline bool ft_count_call(struct task_struct *task, u64 detail, u64 ns, u64 now,
 					  u32 gen)
 {
-	u64 start_ns = task->group_leader->start_boottime;
-	u32 pid = task->tgid;
-	struct ft_cell *cell = ft_cell_at(pid, detail, 0, gen);
+	struct ft_program of = ft_program_of(task);
+	struct ft_cell *cell = ft_cell_at(of.pid, detail, 0, gen);
 	bool first;
 
 	if (!cell)
 		return false;
-	first = !ft_cell_is(cell, pid, start_ns, detail, 0, gen);
+	first = !ft_cell_is(cell, &of, detail, 0, gen);
 	if (first)
-		ft_cell_begin(cell, pid, start_ns, detail, 0, gen);
+		ft_cell_begin(cell, &of, detail, 0, gen);
 	ft_cell_add(cell, ns, 0, now);
 	return first;
 }

@@ -2,7 +2,8 @@
 /*
  * Life cycle of targets, loaded only when targets are set: children of a
  * target are targets before they run, an exec makes a process that was turned
- * down worth another look, and what has ended is forgotten.
+ * down worth another look and one that waited for it a target, and what has
+ * ended is forgotten.
  */
 #include "types.h"
 
@@ -49,8 +50,12 @@ int target_exec(struct bpf_raw_tracepoint_args *ctx)
 	u32 pid = bpf_get_current_pid_tgid() >> 32;
 	struct ft_target *t = bpf_map_lookup_elem(&targets, &pid);
 
-	if (t && t->verdict == FT_DROP)
+	if (!t)
+		return 0;
+	if (t->verdict == FT_DROP)
 		bpf_map_delete_elem(&targets, &pid);
+	else
+		t->verdict = FT_KEEP;
 	return 0;
 }
 

@@ -115,7 +115,7 @@ static __always_inline void ft_used(void *ctx, struct sock *sk)
 	w.s = s;
 	if (ft_walk_begin_saved(&w, task))
 		ft_walk_on(&w, ctx, task, &key);
-	key.flags = w.flags | w.end << FT_END_SHIFT;
+	key.flags |= w.flags | w.end << FT_END_SHIFT;
 	o->len = w.len;
 	if (o->len > FT_OWNER_FRAMES) {
 		o->len = FT_OWNER_FRAMES;

@@ -16,7 +16,7 @@ const procRoot = "/proc"
 // kernel is the part of package bpf that both sorts of sources use.
 type kernel interface {
 	Drain() ([]bpf.Sample, bpf.Stats, error)
-	SetTarget(t bpf.Target, keep bool) error
+	SetTarget(t bpf.Target, v bpf.Verdict) error
 	IsTarget(t bpf.Target) (keep, known bool)
 	Close() error
 }
@@ -71,7 +71,7 @@ func setTargets(k kernel, pids []int) error {
 				if keep, _ := k.IsTarget(target); keep {
 					continue
 				}
-				if err := k.SetTarget(target, true); err != nil {
+				if err := k.SetTarget(target, bpf.Keep); err != nil {
 					return err
 				}
 				added = true

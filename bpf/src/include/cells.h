@@ -19,16 +19,35 @@ struct ft_cell {
 	u64 sums[2];
 	u64 last_ns;
 	u32 pid;
-	u32 generation;
+	u32 exec; /* ft_exec */
 	u8 comm[TASK_COMM_LEN];
+	u32 generation;
+	u32 pad;
 };
-_Static_assert(sizeof(struct ft_cell) == 80, "ft_cell is part of the ABI to Go");
+_Static_assert(sizeof(struct ft_cell) == 88, "ft_cell is part of the ABI to Go");
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 2 * FT_CELLS);
 	__type(key, u32);
 	__type(value, struct ft_cell);
 } cells SEC(".maps");
+
+/* What a process runs: another program after each exec. */
+struct ft_program {
+	u64 start_ns;
+	u32 pid;
+	u32 exec;
+};
+
+/* What the current task runs. */
+static __always_inline struct ft_program ft_program_of(struct task_struct *task)
+{
+	return (struct ft_program){
+		.start_ns = ft_task_start(task),
+		.pid = bpf_get_current_pid_tgid() >> 32,
+		.exec = ft_exec(task),
+	};
+}
 
 /* The cell for a key, which may be taken by another. Never 0 in fact. */
 static __always_inline struct ft_cell *ft_cell_at(u32 pid, u64 detail, u64 record, u32 gen)
@@ -41,11 +60,11 @@ static __always_inline struct ft_cell *ft_cell_at(u32 pid, u64 detail, u64 recor
 	return bpf_map_lookup_elem(&cells, &at);
 }
 
-static __always_inline bool ft_cell_is(struct ft_cell *c, u32 pid, u64 start_ns, u64 detail,
+static __always_inline bool ft_cell_is(struct ft_cell *c, const struct ft_program *of, u64 detail,
 				       u64 record, u32 gen)
 {
 	return c->generation == gen && c->count && c->detail == detail && c->record == record &&
-	       c->pid == pid && c->start_ns == start_ns;
+	       c->pid == of->pid && c->exec == of->exec && c->start_ns == of->start_ns;
 }
 
 static __always_inline void ft_cell_add(struct ft_cell *c, u64 ns, u64 bytes, u64 now)
@@ -64,7 +83,7 @@ static __noinline int ft_cell_spill(struct ft_cell *c)
 		.detail = c->detail,
 		.record = c->record,
 		.pid = c->pid,
-		.flags = FT_TOTAL,
+		.flags = FT_TOTAL | c->exec << FT_EXEC_SHIFT,
 	};
 	struct ft_count add = { .count = c->count, .last_ns = c->last_ns };
 	struct ft_sink to;
@@ -82,17 +101,18 @@ static __noinline int ft_cell_spill(struct ft_cell *c)
 }
 
 /* Begins a cell of the current task. */
-static __always_inline void ft_cell_begin(struct ft_cell *c, u32 pid, u64 start_ns, u64 detail,
-					  u64 record, u32 gen)
+static __always_inline void ft_cell_begin(struct ft_cell *c, const struct ft_program *of,
+					  u64 detail, u64 record, u32 gen)
 {
 	if (c->generation == gen && c->count)
 		ft_cell_spill(c);
-	c->start_ns = start_ns;
+	c->start_ns = of->start_ns;
 	c->detail = detail;
 	c->record = record;
 	c->count = 0;
 	c->sums[0] = c->sums[1] = 0;
-	c->pid = pid;
+	c->pid = of->pid;
+	c->exec = of->exec;
 	c->generation = gen;
 	bpf_get_current_comm(c->comm, sizeof(c->comm));
 }

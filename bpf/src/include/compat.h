@@ -41,6 +41,12 @@ static __always_inline u64 ft_exec_id(struct task_struct *task)
 	return BPF_CORE_READ(task, self_exec_id);
 }
 
+/* The same in 16 bits: tells the programs apart that a process runs in turn. */
+static __always_inline u32 ft_exec(struct task_struct *task)
+{
+	return ft_exec_id(task) & 0xffff;
+}
+
 /*
  * Copies the registers with which the current task left user mode. Returns
  * false for a task that has none.

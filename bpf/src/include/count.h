@@ -58,13 +58,14 @@ static __always_inline long ft_count_add(void *counts, struct ft_count_key *key)
 	return ft_count_sums(counts, key, &one);
 }
 
-/* Fills in who is running. */
+/* Fills in who is running, and begins the flags. */
 static __always_inline void ft_identify(struct ft_count_key *key, struct task_struct *task,
 					u64 pid_tgid)
 {
 	key->pid = pid_tgid >> 32;
 	key->tid = per_thread ? (u32)pid_tgid : 0;
 	key->start_ns = ft_task_start(task);
+	key->flags = ft_exec(task) << FT_EXEC_SHIFT;
 	bpf_get_current_comm(key->comm, sizeof(key->comm));
 }
 

@@ -56,7 +56,7 @@ static __noinline int ft_observe_total(struct ft_seen *o, bool room)
 		return room;
 	}
 	if (!o->counted) {
-		o->key.flags = FT_TOTAL;
+		o->key.flags |= FT_TOTAL;
 		err = ft_count_sums(to.counts, &o->key, &o->add);
 		if (err < 0) {
 			ft_bump(&to.st->lost_counts_full);
@@ -68,7 +68,7 @@ static __noinline int ft_observe_total(struct ft_seen *o, bool room)
 	/* The totals have it: nothing is lost without the stack. */
 	if (!room || (!o->stands_for && !o->first))
 		return 0;
-	o->key.flags = FT_SELECTED;
+	o->key.flags = (o->key.flags & ~FT_TOTAL) | FT_SELECTED;
 	ft_weigh(&o->add, o->stands_for);
 	return 1;
 }

@@ -44,6 +44,7 @@ _Static_assert(sizeof(struct ft_chunk) == 272, "ft_chunk is part of the ABI to G
 #define FT_SELECTED (1 << 5) /* stands for others that were not looked at */
 #define FT_TOTAL (1 << 6) /* all observations together, without their stacks */
 #define FT_END_SHIFT 8 /* how the user stack ends, FT_END_*, in 8 bits */
+#define FT_EXEC_SHIFT 16 /* ft_exec, in 16 bits */
 
 /* Why a walk ended, in the numbers of unwind.End. The first two are complete. */
 #define FT_END_OUTMOST 1 /* the table says that there is no caller */

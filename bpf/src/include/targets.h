@@ -17,6 +17,7 @@
  */
 #define FT_DROP 0
 #define FT_KEEP 1
+#define FT_KEEP_FROM_EXEC 2 /* dropped until its next exec */
 
 /* The start of a process as procfs tells it, in hundredths of a second. */
 #define FT_START_TICK_NS 10000000ULL

@@ -77,9 +77,9 @@ func (p *Process) at(nanos uint64) *program {
 // exec begins a new program.
 func (p *Process) exec(since uint64, comm string) {
 	old := p.running()
-	if since <= p.learntAt {
-		// What procfs told was already the new program: of the old one nothing
-		// is known, and its few samples go under the name that came.
+	if since <= p.learntAt && len(p.programs) == 1 {
+		// What procfs told was already the new program, or one after it: of the
+		// old one nothing is known, and its few samples go under the name that came.
 		*old = program{comm: comm, versions: []version{{0, symbolize.NewProcess(int(p.pid), p.startLow)}}}
 	}
 	p.programs = append(p.programs, &program{

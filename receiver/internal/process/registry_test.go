@@ -252,11 +252,17 @@ func TestExecOfAProcessThatIsLearntOf(t *testing.T) {
 		[]byte("10 (new) R 1 2 3 0 -1 4194304 1 0 0 0 7 8 0 0 20 0 1 0 "+strconv.FormatUint(born/nanosPerTick, 10)+" 0 0\n"), 0o644))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "maps"), []byte("00401000-00402000 r-xp 00001000 08:01 5 /new\n"), 0o644))
 	t0 := now(unix.CLOCK_MONOTONIC) - 1e9
-	r.Apply([]bpf.Event{exec(t0, 10, "new"), mmap(t0+10, 10, 0x401000, "/new")})
+	r.Apply([]bpf.Event{
+		exec(t0, 10, "first"), mmap(t0+10, 10, 0x401000, "/first"),
+		exec(t0+1000, 10, "new"), mmap(t0+1010, 10, 0x401000, "/new"),
+	})
 	before := r.Find(10, born, t0-100, "old")
 	require.Empty(t, before.Image.Mappings)
-	require.Equal(t, "new", before.Identity.Name)
-	require.Equal(t, []string{"/new"}, paths(r.Find(10, born, t0+100, "new")))
+	require.Equal(t, "first", before.Identity.Name)
+	between := r.Find(10, born, t0+100, "first")
+	require.Equal(t, "first", between.Identity.Name, "events tell of it")
+	require.Equal(t, []string{"/first"}, paths(between))
+	require.Equal(t, []string{"/new"}, paths(r.Find(10, born, t0+1100, "new")))
 }
 
 // After lost events, what procfs says counts.

@@ -46,7 +46,7 @@ type Source interface {
 	// SetTarget keeps or drops the samples of a process, IsTarget tells what
 	// was said of it, and EachTarget yields what is kept until yield returns
 	// false. They are for sources that were made to filter.
-	SetTarget(t bpf.Target, keep bool) error
+	SetTarget(t bpf.Target, v bpf.Verdict) error
 	IsTarget(t bpf.Target) (keep, known bool)
 	EachTarget(yield func(bpf.Target) bool) error
 	// Stop ends sampling, also while Drain runs; Close releases everything.

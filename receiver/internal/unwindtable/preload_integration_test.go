@@ -39,7 +39,7 @@ func TestPreloadedProgramsAreNeverCut(t *testing.T) {
 	s, err := bpf.NewSampler(bpf.Options{Frequency: 999, DrainInterval: time.Second, FilterTargets: true, Tables: tables})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
-	require.NoError(t, s.SetTarget(target(t, cmd.Process.Pid), true))
+	require.NoError(t, s.SetTarget(target(t, cmd.Process.Pid), bpf.Keep))
 	ends := endsOf(t, s)
 	require.Len(t, ends, 1, "%v", ends)
 	require.Contains(t, ends, bpf.EndOutmost)

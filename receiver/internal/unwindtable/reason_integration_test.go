@@ -64,7 +64,7 @@ func TestStacksThatEndForWantOfATable(t *testing.T) {
 			s, err := bpf.NewSampler(bpf.Options{Frequency: 999, DrainInterval: time.Second, FilterTargets: true, Tables: tables})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, s.Close()) }()
-			require.NoError(t, s.SetTarget(target(t, cmd.Process.Pid), true))
+			require.NoError(t, s.SetTarget(target(t, cmd.Process.Pid), bpf.Keep))
 			request := <-asked
 			require.NoError(t, tables.WriteMappings(0, []bpf.Mapping{{Start: 0x10000000, Limit: 0x7fff00000000, First: tt.first}}))
 			require.NoError(t, tables.SetSpace(bpf.Space{SpaceRequest: request.SpaceRequest, Count: 1}))

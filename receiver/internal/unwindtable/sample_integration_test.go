@@ -162,7 +162,7 @@ func sampleCost(b *testing.B, program []string, hertz int, withTables bool) {
 	defer s.Close()
 	p := profileProgram(b, before)
 	defer p.Close()
-	require.NoError(b, s.SetTarget(target(b, cmd.Process.Pid), true))
+	require.NoError(b, s.SetTarget(target(b, cmd.Process.Pid), bpf.Keep))
 	time.Sleep(time.Second) // tables, caches
 	_, _, err = s.Drain()
 	require.NoError(b, err)

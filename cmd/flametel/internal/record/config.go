@@ -24,6 +24,7 @@ func (o *Options) receiverConfig(f xreceiver.Factory, pids []int) *receiver.Conf
 		k.enable(cfg)
 	}
 	cfg.Targets.PIDs = pids
+	cfg.Targets.FromExec = len(o.Command) > 0
 	for _, c := range o.Cgroups {
 		cfg.Targets.Cgroups = append(cfg.Targets.Cgroups, cgroupPath(c))
 	}

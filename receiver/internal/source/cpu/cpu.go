@@ -84,11 +84,11 @@ func (s *Source) Estimate(*bpf.Sample) source.Estimate { return source.Estimate{
 func (s *Source) Describe(*bpf.Sample) ([]*symbolize.Frame, *source.Labels) { return nil, nil }
 
 // SetTarget keeps or drops the samples of a process.
-func (s *Source) SetTarget(t bpf.Target, keep bool) error {
+func (s *Source) SetTarget(t bpf.Target, v bpf.Verdict) error {
 	if s.sampler == nil {
 		return errNotStarted
 	}
-	return s.sampler.SetTarget(t, keep)
+	return s.sampler.SetTarget(t, v)
 }
 
 // IsTarget tells what SetTarget, or the parent, said of a process.

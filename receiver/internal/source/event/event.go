@@ -173,11 +173,11 @@ func (s *Source) intern(labels []source.Label) *source.Labels {
 }
 
 // SetTarget keeps or drops the events of a process.
-func (s *Source) SetTarget(t bpf.Target, keep bool) error {
+func (s *Source) SetTarget(t bpf.Target, v bpf.Verdict) error {
 	if s.tracer == nil {
 		return s.errNotStarted()
 	}
-	return s.tracer.SetTarget(t, keep)
+	return s.tracer.SetTarget(t, v)
 }
 
 // IsTarget tells what SetTarget, or the parent, said of a process.

@@ -8,7 +8,7 @@ import (
 	"github.com/flametel/flametel/bpf"
 )
 
-// group is the events of a process that are alike, and the stacks seen of them.
+// group is the events of a program that are alike, and the stacks seen of them.
 type group struct {
 	total  bpf.Sample
 	stacks []bpf.Sample
@@ -17,6 +17,7 @@ type group struct {
 type groupKey struct {
 	pid            uint32
 	start          uint64
+	exec           uint16
 	detail, record uint64
 }
 
@@ -36,7 +37,7 @@ func shareOut(samples []bpf.Sample) []bpf.Sample {
 			out = append(out, *s)
 			continue
 		}
-		key := groupKey{s.PID, s.StartNanos, s.Detail, s.RecordID}
+		key := groupKey{s.PID, s.StartNanos, s.Exec, s.Detail, s.RecordID}
 		g := groups[key]
 		if g == nil {
 			g = &group{}

@@ -42,6 +42,18 @@ func TestTotalsAreSharedOutAmongStacks(t *testing.T) {
 	assert.Equal(t, want, got)
 }
 
+// What a process ran before an exec has no part in what it runs after it.
+func TestTotalsOfProgramsAreKeptApart(t *testing.T) {
+	of := func(exec uint16, s bpf.Sample) bpf.Sample {
+		s.Exec = exec
+		return s
+	}
+	assert.Equal(t, []bpf.Sample{of(1, sample(0, 1, 10, 500)), of(2, sample(0, 1, 11, 100))}, shareOut([]bpf.Sample{
+		of(1, sample(bpf.Total, 1, 0, 500)), of(2, sample(bpf.Total, 1, 0, 100)),
+		of(1, sample(bpf.Selected, 1, 10, 1, 0, 0, 1)), of(2, sample(bpf.Selected, 1, 11, 9, 0, 0, 9)),
+	}))
+}
+
 // Whatever the weights, parts add up to the total, also beyond 64 bits on the way.
 func TestPartsAddUp(t *testing.T) {
 	const calls, nanos = 1<<40 + 7, 1<<60 + 11
