@@ -13,7 +13,9 @@ type Comparison struct {
 	// Graph has two weights, Before and After, in the units of the profiles as
 	// they are: nothing is scaled, so each total is that of its profile. Frames
 	// are those that CompareOptions make equal; a frame's kind, module and source
-	// are those of the second profile if it stands there.
+	// are those of the second profile if it stands there. Of functions in several
+	// modules of one profile they are those in the module that most is in, and the
+	// module is called "libz.so and 1 more".
 	Graph *Graph
 	Sides [2]Side
 	// Normalized: what is compared are shares of each side's own total. Otherwise

@@ -223,6 +223,44 @@ func TestProcessesOnOneSideOnly(t *testing.T) {
 	assert.Equal(t, []string{"main 5 5", "main;f 5 5"}, both(c))
 }
 
+// A name in several modules is placed where most of it is, whichever comes first.
+func TestSharedNamesArePlacedWhereMostIs(t *testing.T) {
+	build := func(work map[string]int64) *callgraph.Graph {
+		m := callgraph.NewMerger(1)
+		for module, n := range work {
+			m.Add([]int32{m.Frame(callgraph.Frame{Name: "work", Kind: callgraph.User, Module: module, File: module + ".c"})}, 0, n)
+		}
+		m.Add([]int32{m.Frame(callgraph.Frame{Name: "rest", Kind: callgraph.User})}, 0, 1000)
+		return m.Graph()
+	}
+	tests := []struct {
+		name          string
+		before, after map[string]int64
+		module, file  string
+	}{
+		{"less in the larger", map[string]int64{"/l/liba.so": 10, "/l/libz.so": 990}, map[string]int64{"/l/liba.so": 10, "/l/libz.so": 200}, "/l/libz.so and 1 more", "/l/libz.so.c"},
+		{"gone in the larger", map[string]int64{"/l/liba.so": 10, "/l/libz.so": 990}, map[string]int64{"/l/liba.so": 10}, "/l/libz.so and 1 more", "/l/libz.so.c"},
+		{"three", map[string]int64{"a": 10, "b": 40, "c": 5}, map[string]int64{"a": 10}, "b and 2 more", "b.c"},
+		{"as many", map[string]int64{"b": 10, "a": 10}, map[string]int64{"a": 10, "b": 10}, "a and 1 more", "a.c"},
+		{"renamed by a rebuild", map[string]int64{"/old/app-1": 90}, map[string]int64{"/new/app-2": 10}, "/new/app-2", "/new/app-2.c"},
+		{"moved", map[string]int64{"/old/app": 90}, map[string]int64{"/new/app": 10}, "/new/app", "/new/app.c"},
+		{"with and without path", map[string]int64{"/usr/lib/libc.so.6": 90, "libc.so.6 (deleted)": 1}, map[string]int64{"libc.so.6": 10}, "libc.so.6", "libc.so.6.c"},
+		{"names of one kernel", map[string]int64{"[kernel]": 90}, map[string]int64{"[kernel.kallsyms]": 10, "vmlinux": 3}, "[kernel.kallsyms]", "[kernel.kallsyms].c"},
+		{"none on one side", map[string]int64{"": 90}, map[string]int64{"b": 10}, "b", "b.c"},
+		{"compared before", map[string]int64{"b and 1 more": 90, "a": 1}, map[string]int64{"b": 10, "a": 2}, "b and 1 more", "b.c"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			c := callgraph.Compare(build(tt.before), build(tt.after), callgraph.CompareOptions{})
+			require.Len(t, c.Graph.Frames, 2)
+			f := c.Graph.Frames[1]
+			assert.Equal(t, "work", f.Name)
+			assert.Equal(t, tt.module, f.Module)
+			assert.Equal(t, tt.file, f.File)
+		})
+	}
+}
+
 func TestMoversRankWhereItChanged(t *testing.T) {
 	c := callgraph.Compare(
 		graphOf(t, "app;main;serve;parse 100", "app;main;serve;send 900"),

@@ -1,6 +1,11 @@
 package callgraph
 
-import "slices"
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+)
 
 // matcher makes frames of two graphs equal that stand for the same function.
 type matcher struct {
@@ -38,8 +43,77 @@ func newMatcher(sides [2]*Graph, exact bool) *matcher {
 			}
 		}
 	}
+	m.placeShared(sides)
 	return m
 }
+
+// sharing is what the functions of one name have in one module.
+type sharing struct {
+	frame Frame
+	sides [2]bool
+	share float64 // the sum of those of both sides
+}
+
+// placeShared corrects frames that functions of several modules of one side became:
+// each is what it is in the module that most is in, and names how many more there are.
+// A module on one side and another on the other are one that was renamed.
+func (m *matcher) placeShared(sides [2]*Graph) {
+	modules := map[matchKey]map[string]*sharing{}
+	for _, side := range []int{After, Before} {
+		g := sides[side]
+		weights, _ := g.ByFrame(0)
+		total := g.Total(0)
+		for i := range g.Frames {
+			f := &g.Frames[i]
+			if f.Module == "" {
+				continue
+			}
+			key, module := m.key(f), moduleKey(f.Module)
+			if modules[key] == nil {
+				modules[key] = map[string]*sharing{}
+			}
+			in := modules[key][module]
+			if in == nil {
+				in = &sharing{frame: shown(f, key.name)}
+				modules[key][module] = in
+			}
+			in.sides[side] = true
+			in.share += ratio(weights[i], total)
+		}
+	}
+	for key, in := range modules {
+		var counts [2]int
+		var most *sharing
+		for _, module := range slices.Sorted(maps.Keys(in)) {
+			s := in[module]
+			for side, there := range s.sides {
+				if there {
+					counts[side]++
+				}
+			}
+			if most == nil || s.share > most.share {
+				most = s
+			}
+		}
+		if n := max(counts[Before], counts[After]); n > 1 {
+			f := most.frame
+			f.Module = fmt.Sprintf("%s and %d more", sharedWith.ReplaceAllString(f.Module, ""), n-1)
+			m.chosen[key] = f
+		}
+	}
+}
+
+// moduleKey is by what modules are told apart here: formats differ in whether they
+// have whole paths.
+func moduleKey(module string) string {
+	if isKernelImage(module) {
+		return "[kernel]"
+	}
+	return normalModule(bracketed(sharedWith.ReplaceAllString(module, "")))
+}
+
+// sharedWith is what a comparison says after a module, which may be compared again.
+var sharedWith = regexp.MustCompile(` and [0-9]+ more$`)
 
 // hasProcess reports whether a profile says which process a stack is of; one
 // without stacks contradicts nobody.
