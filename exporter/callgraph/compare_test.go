@@ -335,7 +335,16 @@ func TestNormalName(t *testing.T) {
 		{"[libc.so.6]+0x1f", "[libc.so.6]"},
 		{"[libc.so.6]", "[libc.so.6]"},
 		{"[libx.so (deleted)]+0x10", "[libx.so]"},
-		{"[perf-12.map]", "[perf.map]"},
+		{"[perf-12.map]", "[anon]"},
+		{"[perf-12.map]+0x1f", "[anon]"},
+		{"[perf.map]", "[anon]"},
+		{"[jitted-12-3.so]", "[jitted.so]"},
+		{"[anon]+0x1f", "[anon]"},
+		{"slices.partitionOrdered[go.shape.int]", "slices.partitionOrdered[...]"},
+		{"main.(*T[go.shape.[]uint8]).M", "main.(*T[...]).M"},
+		{"main.F[go.shape.map[string]int,go.shape.struct { a []int }].func1", "main.F[...].func1"},
+		{"main.F[...].func1", "main.F[...].func1"},
+		{"f[int]", "f[int]"},
 		{"0x7f0012345678", "[unknown]"},
 		{"[unknown] 0x7f00", "[unknown]"},
 		{"ffffffff81000000", "[unknown]"},
@@ -372,7 +381,7 @@ func BenchmarkCompare(b *testing.B) {
 
 // What has a normal name can be compared again.
 func FuzzNormalName(f *testing.F) {
-	for _, name := range []string{"f.cold+0x1f", "f (.isra.0)[Tier0]", "[a (deleted) (deleted)]+0x1", "0x7f00", "LazyCompile:**f", "w-1-2", "", "x::h0123456789abcdef.llvm.1"} {
+	for _, name := range []string{"f.cold+0x1f", "f (.isra.0)[Tier0]", "[a (deleted) (deleted)]+0x1", "0x7f00", "LazyCompile:**f", "w-1-2", "", "x::h0123456789abcdef.llvm.1", "F[go.shape.int]+0x1f", "[perf-1.map (deleted)]+0x1"} {
 		f.Add(name, "", uint8(callgraph.User))
 		f.Add(name, "/usr/lib/x.so", uint8(callgraph.Process))
 	}

@@ -23,6 +23,10 @@ var rewrites = []rewrite{
 	{"::h", regexp.MustCompile(`(?:::h[0-9a-f]{16})+$`), ""},
 	// V8 marks the tier of code: LazyCompile:~f, JS:*f, Function:^f.
 	{":", regexp.MustCompile(`^(LazyCompile|Function|JS|Script|Eval|Callback|RegExp|Builtin|BytecodeHandler):[~^*+]?`), "$1:"},
+	// Symbols of Go's generic functions have the types they are for, f[go.shape.int],
+	// of which the runtime prints none: f[...] for what is between the first bracket
+	// and the last (runtime/traceback.go, funcNamePiecesForPrint).
+	{"[go.shape.", regexp.MustCompile(`^([^\[]+)\[.*go\.shape\..*\]`), "$1[...]"},
 	// .NET's tiers: f[Tier0], f[OptimizedTier1], f[PreJIT].
 	{"[", regexp.MustCompile(`(?:\[(?:Tier0|Tier1|OptimizedTier1|OptimizedTier1OSR|QuickJitted|PreJIT|Instrumented|Optimized|MinOptimized|ReadyToRun|Unknown)\])+$`), ""},
 	// The JVM numbers classes that it makes: X$$Lambda$12/0x7f00, $$Lambda.0x7f00,
@@ -104,13 +108,17 @@ func shorterName(f *Frame) string {
 }
 
 // normalModule drops what a replaced file has after its name, and numbers of
-// processes in the names of JIT maps: [perf-123.map], [jitted-123-4.so].
+// processes in the names of files for JIT: [jitted-123-4.so]. What perf calls
+// [perf-123.map] is anonymous memory, whether there is such a file or not.
 func normalModule(name string) string {
 	name = strings.Replace(name, " (deleted)]", "]", 1)
-	return jitFile.ReplaceAllString(name, "$1$2")
+	return jitFile.ReplaceAllString(perfMap.ReplaceAllString(name, "[anon]"), "$1$2")
 }
 
-var jitFile = regexp.MustCompile(`^(\[(?:perf|jitted))-[0-9]+(?:-[0-9]+)?(\.(?:map|so)\])`)
+var (
+	perfMap = regexp.MustCompile(`^\[perf(?:-[0-9]+)?\.map\]`)
+	jitFile = regexp.MustCompile(`^(\[jitted)-[0-9]+(?:-[0-9]+)?(\.so\])`)
+)
 
 func orWhole(shortened, name string) string {
 	if shortened == "" {
