@@ -327,7 +327,7 @@ func TestHostRecordsSeveralKinds(t *testing.T) {
 		"sh", "-c", "sleep 1; for i in 1 2 3; do cat missing-file; done; true")
 	require.Zero(t, p.run(), "%s", p.stderr.String())
 	missing := int64(0)
-	for stack, n := range folded(t, p.file("out.folded")) {
+	for stack, n := range folded(t, p.file("out-file_opens.folded")) {
 		if strings.Contains(stack, "error:ENOENT") && strings.Contains(stack, "/missing-file") {
 			missing += n
 		}
@@ -335,7 +335,7 @@ func TestHostRecordsSeveralKinds(t *testing.T) {
 	assert.EqualValues(t, 3, missing)
 	calls := folded(t, p.file("out-syscalls.folded"))
 	assert.Positive(t, sum(calls))
-	for _, name := range []string{"out-open_time.folded", "out-syscall_time.folded"} {
+	for _, name := range []string{"out-file_opens-open_time.folded", "out-syscalls-syscall_time.folded"} {
 		assert.Positive(t, sum(folded(t, p.file(name))), name)
 	}
 	assert.Regexp(t, `(?m)^[0-9,]+ opens in `, p.stderr.String())

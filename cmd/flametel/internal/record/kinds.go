@@ -14,8 +14,8 @@ import (
 // kind is something that can be recorded.
 type kind struct {
 	name string // as in --type and in the configuration of the receiver
-	// types are the sample types that come of it. The picture that is written
-	// under the name that was asked for is of the first.
+	// types are the sample types that come of it. The first is the one that the
+	// picture is of whose name has no type.
 	types []string
 	// counted is the sample type that counts events, which are called one or many.
 	counted, one, many string
@@ -114,39 +114,62 @@ func (k *kind) by() string {
 	return "of " + k.many
 }
 
-// expand gives each sample type a file of its own beside the one asked for, in
-// formats that hold one type: NAME-TYPE.svg.
+// expand gives each sample type a file of its own, in formats that hold one type.
+// Of one kind the first type has the file that was asked for, and others stand beside
+// it: NAME-TYPE.svg. Of several kinds all names have the kind: NAME-KIND.svg for its
+// first type, NAME-KIND-TYPE.svg for others.
 func (o *Options) expand(out output) []output {
-	types := o.sampleTypes()
+	chosen := o.chosen()
 	out.sampleType = ""
-	if len(types) < 2 {
+	if holdsAll(out.kind()) || len(o.sampleTypes()) < 2 {
 		return []output{out}
 	}
-	if holdsAll(out.kind()) {
-		return []output{out}
-	}
-	out.sampleType = types[0]
-	list := []output{out}
 	if out.path == stdoutPath || isDevice(out.path) {
-		return list
+		out.sampleType = chosen[0].types[0]
+		return []output{out}
 	}
-	for _, t := range types[1:] {
-		list = append(list, output{path: typedPath(out.path, t), format: out.format, sampleType: t})
+	var list []output
+	for _, k := range chosen {
+		main := o.pathOf(&k, out.path)
+		for i, t := range k.types {
+			typed := output{path: main, format: out.format, sampleType: t}
+			if i > 0 {
+				typed.path = typedPath(main, t)
+			}
+			list = append(list, typed)
+		}
+	}
+	list[0].reserved = out.reserved
+	if out.twin != "" {
+		list[0].twin = twinOf(list[0].path)
 	}
 	return list
+}
+
+// pathOf is where the first sample type of a kind is written if a file was asked for.
+func (o *Options) pathOf(k *kind, path string) string {
+	if len(o.Types) < 2 {
+		return path
+	}
+	return typedPath(path, k.name)
+}
+
+// firstPath is the name of the first file that expand makes of one.
+func (o *Options) firstPath(path string) string {
+	return o.expand(output{path: path})[0].path
 }
 
 // holdsAll: a file of the format holds several sample types.
 func holdsAll(format string) bool { return format == "pprof" || format == "speedscope" }
 
-// typedPath puts the type before the extension.
-func typedPath(path, sampleType string) string {
+// typedPath puts a kind or type before the extension.
+func typedPath(path, part string) string {
 	for _, k := range knownFormats() {
 		if stem, found := strings.CutSuffix(path, k.extension); found {
-			return stem + "-" + sampleType + k.extension
+			return stem + "-" + part + k.extension
 		}
 	}
-	return path + "-" + sampleType
+	return path + "-" + part
 }
 
 // present are the outputs that were written: a type without samples has no file.

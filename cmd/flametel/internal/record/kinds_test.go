@@ -19,11 +19,30 @@ func TestEachTypeHasAFile(t *testing.T) {
 		return list
 	}
 	assert.Equal(t, []string{"a.svg "}, paths([]string{"cpu"}, output{path: "a.svg"}))
-	assert.Equal(t, []string{"a.svg off_cpu", "a-events.svg events", "a-cpu.svg cpu"}, paths([]string{"off_cpu", "cpu"}, output{path: "a.svg"}))
+	assert.Equal(t, []string{"a.svg off_cpu", "a-events.svg events"}, paths([]string{"off_cpu"}, output{path: "a.svg"}))
+	assert.Equal(t, []string{"a-cpu.svg cpu", "a-page_faults.svg faults"}, paths([]string{"cpu", "page_faults"}, output{path: "a.svg"}))
+	assert.Equal(t, []string{
+		"a-off_cpu.svg off_cpu", "a-off_cpu-events.svg events", "a-lock_contention.svg waits", "a-lock_contention-wait_time.svg wait_time",
+	}, paths([]string{"off_cpu", "lock_contention"}, output{path: "a.svg"}))
 	assert.Equal(t, []string{"d.x/a opens", "d.x/a-open_time open_time"}, paths([]string{"file_opens"}, output{path: "d.x/a", format: "folded"}))
 	assert.Equal(t, []string{"a.pb.gz "}, paths([]string{"cpu", "syscalls"}, output{path: "a.pb.gz"}))
 	assert.Equal(t, []string{"- reads"}, paths([]string{"file_reads"}, output{path: "-"}))
 	assert.Equal(t, []string{"/dev/null syscalls"}, paths([]string{"syscalls"}, output{path: "/dev/null", format: "svg"}))
+	assert.Equal(t, []string{"/dev/null syscalls"}, paths([]string{"syscalls", "cpu"}, output{path: "/dev/null", format: "svg"}))
+	o := Options{Types: []string{"off_cpu", "cpu"}}
+	assert.Equal(t, "a-off_cpu.diff.svg", o.expand(output{path: "a.svg", twin: "a.diff.svg"})[0].twin)
+}
+
+// No two kinds, nor types of one, have a file of one name.
+func TestFilesOfAllKindsDiffer(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	o := Options{Types: Kinds()}
+	for _, out := range o.expand(output{path: "a.svg"}) {
+		assert.False(t, seen[out.path], out.path)
+		seen[out.path] = true
+	}
+	assert.Len(t, seen, len(o.sampleTypes()))
 }
 
 // Every kind of the receiver can be recorded, and only those that are asked for
