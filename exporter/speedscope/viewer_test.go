@@ -20,6 +20,7 @@ import (
 
 	"github.com/flametel/flametel/exporter/callgraph"
 	"github.com/flametel/flametel/exporter/folded"
+	"github.com/flametel/flametel/exporter/internal/browser"
 	"github.com/flametel/flametel/exporter/internal/stackgen"
 	"github.com/flametel/flametel/exporter/pprof"
 	"github.com/flametel/flametel/exporter/speedscope"
@@ -63,12 +64,7 @@ func TestViewerOpensOurFiles(t *testing.T) {
 		{"folded", "p.folded", func(w io.Writer) error { return folded.Write(w, many, folded.Options{}) }, "p.folded"},
 		{"pprof", "p.pb.gz", func(w io.Writer) error { return pprof.Write(w, []*callgraph.Graph{many}, pprof.Options{}) }, "p.pb.gz"},
 	}
-	alloc, stop := chromedp.NewExecAllocator(t.Context(), append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.NoSandbox, chromedp.Flag("disable-component-update", true), chromedp.UserDataDir(t.TempDir()))...)
-	t.Cleanup(stop)
-	browser, stopBrowser := chromedp.NewContext(alloc)
-	t.Cleanup(stopBrowser)
-	require.NoError(t, chromedp.Do(browser), "start Chromium; install Debian's package chromium if it is missing")
+	chromium := browser.Start(t)
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var b bytes.Buffer
@@ -76,7 +72,7 @@ func TestViewerOpensOurFiles(t *testing.T) {
 			script := filepath.Join(t.TempDir(), "profile.js")
 			require.NoError(t, os.WriteFile(script, []byte(fmt.Sprintf("speedscope.loadFileFromBase64('%s','%s')", tt.file,
 				base64.StdEncoding.EncodeToString(b.Bytes()))), 0o600))
-			tab, stop := chromedp.NewContext(browser)
+			tab, stop := chromedp.NewContext(chromium)
 			t.Cleanup(stop)
 			tab, stopTimer := context.WithTimeout(tab, 5*time.Minute)
 			t.Cleanup(stopTimer)

@@ -5,7 +5,6 @@ package svg_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +21,8 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+
+	testbrowser "github.com/flametel/flametel/exporter/internal/browser"
 )
 
 // browser is one headless Chromium for all cases of a test.
@@ -29,45 +30,9 @@ type browser struct {
 	ctx context.Context
 }
 
-// startBrowser needs Debian's package chromium.
 func startBrowser(t *testing.T) *browser {
 	t.Helper()
-	opts := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.NoSandbox,
-		chromedp.DisableGPU,
-		chromedp.Flag("disable-quic", true),
-		chromedp.Flag("disable-component-update", true),
-		chromedp.WindowSize(1200, 900),
-	)
-	var err error
-	for range 3 {
-		var ctx context.Context
-		if ctx, err = launch(t, opts); err == nil {
-			return &browser{ctx}
-		}
-	}
-	require.NoError(t, err, "start Chromium; install Debian's package chromium if it is missing")
-	return nil
-}
-
-// launch starts the browser. On a loaded machine it can get stuck on its way up.
-func launch(t *testing.T, opts []chromedp.ExecAllocatorOption) (context.Context, error) {
-	alloc, stop := chromedp.NewExecAllocator(t.Context(), append(opts, chromedp.UserDataDir(t.TempDir()))...)
-	ctx, cancel := chromedp.NewContext(alloc)
-	up := make(chan error, 1)
-	go func() { up <- chromedp.Do(ctx) }()
-	err := errors.New("Chromium did not come up within a minute")
-	select {
-	case err = <-up:
-	case <-time.After(time.Minute):
-	}
-	if err != nil {
-		cancel()
-		stop()
-		return nil, err
-	}
-	t.Cleanup(func() { cancel(); stop() })
-	return ctx, nil
+	return &browser{testbrowser.Start(t, chromedp.WindowSize(1200, 900))}
 }
 
 // tab is a page that fails the test on an exception in script.

@@ -74,7 +74,7 @@ func TestInFirefox(t *testing.T) {
 	defer stop()
 	dir := t.TempDir()
 	firefox := exec.CommandContext(ctx, "firefox-esr", "--headless", "--no-remote", "--profile", dir, server.URL)
-	firefox.Env = append(firefox.Environ(), "HOME="+dir, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
+	firefox.Env = append(firefox.Environ(), "HOME="+dir, "TMPDIR="+dir, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
 	firefox.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, firefox.Start(), "make setup-test installs firefox-esr")
 	defer func() {
