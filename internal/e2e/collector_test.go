@@ -19,7 +19,7 @@ import (
 
 // patience bounds every wait for something that takes a second on a quiet
 // machine. It is long because a busy machine must not fail a test.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // readyLine is what a collector logs when all its components have started.
 const readyLine = "Everything is ready. Begin running and processing data."

@@ -83,12 +83,14 @@ func start(t testing.TB, dir, program string, args ...string) int {
 	// Without the precedence that TestMain gives, from its first thread on.
 	cmd := exec.Command("nice", append([]string{"-n", strconv.Itoa(-precedence), program}, args...)...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+dir)
+	// A compiler that is killed leaves files.
+	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+dir, "TMPDIR="+dir)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // its children too
 		_ = cmd.Wait()
+		_ = os.Remove("/tmp/perf-" + strconv.Itoa(cmd.Process.Pid) + ".map") // of a runtime
 	})
 	return cmd.Process.Pid
 }

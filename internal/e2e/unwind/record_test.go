@@ -207,12 +207,16 @@ func (r *recorder) enough(n int64, pids ...int) {
 	})
 }
 
+// patience is how long a busy machine may take for what takes seconds; programs
+// run a little longer.
+const patience = 4 * time.Minute
+
 // wait waits for what has to come sooner or later.
 func (r *recorder) wait(what string, done func() bool) {
 	r.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(windowLength / 5) {
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(windowLength / 5) {
 		if time.Now().After(deadline) {
-			r.t.Fatalf("after two minutes there are not %s", what)
+			r.t.Fatalf("after %v there are not %s", patience, what)
 		}
 	}
 }

@@ -3,10 +3,8 @@
 package unwind
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -121,7 +119,6 @@ func runRuntimes(t *testing.T, list []running) {
 	dir := t.TempDir()
 	for i, p := range list {
 		pids[i] = start(t, dir, p.command[0], p.command[1:]...)
-		t.Cleanup(func() { _ = os.Remove("/tmp/perf-" + strconv.Itoa(pids[i]) + ".map") })
 	}
 	r := record(t, 999, pids...)
 	r.enough(400, pids...)
