@@ -103,7 +103,7 @@ func (f *fixture) rest(t testing.TB) {
 		same := asleep && ran == before
 		before = ran
 		return same
-	}, time.Minute, while)
+	}, patience, while)
 }
 
 // do lets the program work and returns what it says of it, a number.
@@ -111,7 +111,7 @@ func (f *fixture) do(t testing.TB) uint64 {
 	t.Helper()
 	_, err := f.stdin.WriteString("\n")
 	require.NoError(t, err)
-	require.NoError(t, f.out.SetReadDeadline(time.Now().Add(time.Minute)))
+	require.NoError(t, f.out.SetReadDeadline(time.Now().Add(patience)))
 	buf := make([]byte, 64)
 	n, err := f.out.Read(buf)
 	require.NoError(t, err)

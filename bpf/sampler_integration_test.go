@@ -137,7 +137,7 @@ func TestOlderKernels(t *testing.T) {
 	reader := start(t, "dd", "if=/dev/zero", "of=/dev/null", "bs=1M")
 	require.NoError(t, s.SetTarget(processOf(t, reader.Process.Pid), Keep))
 	cut, inKernel := 0, 0
-	for deadline := time.Now().Add(time.Minute); (cut == 0 || inKernel == 0) && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); (cut == 0 || inKernel == 0) && time.Now().Before(deadline); {
 		for _, sample := range collect(t, s, 50) {
 			if sample.PID == uint32(deeper.Process.Pid) && len(sample.User) == MaxLoopFrames {
 				require.NotZero(t, sample.Flags&UserTruncated)
@@ -270,7 +270,7 @@ func TestTargetsAndTheirChildrenOnly(t *testing.T) {
 	parent := start(t, "/bin/sh", "-c", `while :; do sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done' & wait; done`)
 	s := target(t, parent.Process.Pid, Options{Frequency: 997})
 	children := make(map[uint32]bool)
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(patience)
 	for len(children) < 5 && time.Now().Before(deadline) {
 		time.Sleep(100 * time.Millisecond)
 		samples, stats, err := s.Drain()
@@ -291,7 +291,7 @@ func TestTargetsAndTheirChildrenOnly(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, known := s.IsTarget(ended)
 		return !known
-	}, 10*time.Second, 10*time.Millisecond, "what has ended is forgotten")
+	}, patience, 10*time.Millisecond, "what has ended is forgotten")
 }
 
 // A verdict is on one process, not on all that ever get its PID.
@@ -353,7 +353,7 @@ func TestExecMakesAProcessUnknownAgain(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, known := s.IsTarget(pid)
 		return !known
-	}, 10*time.Second, 10*time.Millisecond)
+	}, patience, 10*time.Millisecond)
 }
 
 // A CPU that comes online is sampled, and one that is gone is let go.
@@ -386,7 +386,7 @@ func TestRestartsAStoppedClock(t *testing.T) {
 		_, _, err := s.Drain()
 		require.NoError(t, err)
 		return s.clocks[0] != dead
-	}, 20*time.Second, 200*time.Millisecond)
+	}, patience, 200*time.Millisecond)
 }
 
 func TestCloseReleasesEverything(t *testing.T) {

@@ -49,7 +49,7 @@ func startRuntime(t *testing.T, dir, program string, args ...string) int {
 const nodeSource = `
 function hotFunction(n) { let s = 0; for (let i = 0; i < n; i++) s += i % 7; return s; }
 function caller() { return hotFunction(50000) + hotFunction(50001); }
-for (const end = Date.now() + 60000; Date.now() < end;) caller();
+for (const end = Date.now() + 600000; Date.now() < end;) caller();
 `
 
 // V8 compiles a function again and again. It is one function nevertheless.
@@ -107,7 +107,7 @@ func TestRuntimeWithoutNamesIsToldOfOnce(t *testing.T) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return len(w.messages) >= 4 && enough(first, 50)(w) && enough(second, 50)(w)
-	}, time.Minute, 100*time.Millisecond)
+	}, patience, 100*time.Millisecond)
 	require.NoError(t, r.Shutdown(context.Background()))
 	advice := logs.FilterMessageSnippet("no names").All()
 	require.Len(t, advice, 1)

@@ -35,10 +35,14 @@ func recordWithDrains(t *testing.T, cmd *exec.Cmd, length, drain time.Duration) 
 	pid := cmd.Process.Pid
 	_, err = bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended, over := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(over)
+		ended <- cmd.Wait()
+	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
+		<-over
 		_ = os.Remove(fmt.Sprintf("/tmp/perf-%d.map", pid))
 	})
 	begun := false

@@ -109,7 +109,7 @@ func TestKindsThatTheKernelCannotDo(t *testing.T) {
 		t.Run(m.kind+"/skip", func(t *testing.T) {
 			r, w, logs := starting(t, func(c *Config) { change(c); c.OnMissing = onMissingSkip })
 			require.NoError(t, r.Start(context.Background(), componenttest.NewNopHost()))
-			assert.Eventually(t, func() bool { return len(w.accounted()) > 1 }, time.Minute, 50*time.Millisecond)
+			assert.Eventually(t, func() bool { return len(w.accounted()) > 1 }, patience, 50*time.Millisecond)
 			require.NoError(t, r.Shutdown(context.Background()))
 			assert.Equal(t, map[string]bool{"samples": true, other.sampleType: true}, w.accounted())
 			var warnings []string

@@ -206,7 +206,7 @@ func TestLiveNodeDump(t *testing.T) {
 	t.Parallel()
 	dir := build(t, map[string]string{"busy.js": `
 function hotLoop(n) { let s = 0; for (let i = 0; i < n; i++) s += i % 7; return s; }
-const end = Date.now() + 60000;
+const end = Date.now() + 600000;
 let said = 0;
 while (Date.now() < end) { hotLoop(1e6); if (++said == 200) { console.log("1 1"); } }
 `})

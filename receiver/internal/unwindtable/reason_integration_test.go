@@ -27,7 +27,7 @@ func program(tb testing.TB, name string) string {
 func endsOf(t *testing.T, s *bpf.Sampler) map[bpf.StackEnd]uint64 {
 	t.Helper()
 	ends, kept := map[bpf.StackEnd]uint64{}, uint64(0)
-	for deadline := time.Now().Add(time.Minute); kept < 50; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); kept < 50; time.Sleep(20 * time.Millisecond) {
 		require.True(t, time.Now().Before(deadline), "no samples")
 		samples, stats, err := s.Drain()
 		require.NoError(t, err)
