@@ -152,6 +152,9 @@ func TestOffCPUKeepsRareLongWaits(t *testing.T) {
 	require.LessOrEqual(t, stats.Kept, mostLooks(took, 2*time.Millisecond))
 	long := false
 	for _, s := range inCall(list, unix.SYS_CLOCK_NANOSLEEP) {
+		if len(s.User) == 0 {
+			require.Equal(t, EndNotLooked, s.End, "a wait without its stack says so")
+		}
 		long = long || s.Sums[0] >= uint64(time.Second) && s.Detail&OffCPUPreempted == 0
 	}
 	require.True(t, long)

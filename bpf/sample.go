@@ -42,12 +42,13 @@ const (
 	EndTruncated                 // MaxUserFrames
 	EndNoTable                   // the unwind table of the file is not loaded (yet)
 	EndExiting                   // the process gives its memory back: its stack is no more
+	EndNotLooked                 // the stack was not looked at: others were chosen
 
 	numEnds
 )
 
 var endNames = [numEnds]string{
-	"none", "outmost", "zero", "rule", "register", "frame", "fault", "address", "truncated", "no_table", "exiting",
+	"none", "outmost", "zero", "rule", "register", "frame", "fault", "address", "truncated", "no_table", "exiting", "not_looked",
 }
 
 // Complete tells whether the walk saw where the thread begins.

@@ -272,7 +272,7 @@ func (h *hostSource) count(w *window.Window, src source.Source, samples []bpf.Sa
 		values = src.Values(s, values[:0])
 		leaf, labels := src.Describe(s)
 		frames, end := h.resolver.frames(s, process, leaf, kind.Traced)
-		if len(s.User) > 0 && end != bpf.EndExiting {
+		if (len(s.User) > 0 || end == bpf.EndNotLooked) && end != bpf.EndExiting {
 			tally.CountStack(end.String(), end.Complete(), s.Count)
 		}
 		h.adviser.look(process, frames)

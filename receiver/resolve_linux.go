@@ -40,6 +40,9 @@ func (r *resolver) frames(s *bpf.Sample, p process.Snapshot, leaf []*symbolize.F
 		}
 	}
 	if len(s.User) == 0 {
+		if s.End == bpf.EndNotLooked {
+			r.list = append(r.list, window.Truncated)
+		}
 		return r.list, s.End
 	}
 	end := r.user(s, p)

@@ -57,6 +57,7 @@ _Static_assert(sizeof(struct ft_chunk) == 272, "ft_chunk is part of the ABI to G
 #define FT_END_LIMIT 8 /* FT_MAX_FRAMES */
 #define FT_END_NO_TABLE 9 /* the table of the file is not loaded */
 #define FT_END_EXITING 10 /* the memory of the process is being given back */
+#define FT_END_NOT_LOOKED 11 /* the stack was not looked at */
 
 struct ft_count_key {
 	u64 start_ns; /* start of the process, CLOCK_BOOTTIME */

@@ -109,6 +109,8 @@ static __always_inline void ft_waiter(struct ft_count_key *key, struct task_stru
 	key->pid = task->tgid;
 	key->tid = per_thread ? task->pid : 0;
 	key->start_ns = task->group_leader->start_boottime;
+	if (!(task->flags & PF_KTHREAD))
+		key->flags = FT_END_NOT_LOOKED << FT_END_SHIFT;
 	bpf_probe_read_kernel_str(key->comm, sizeof(key->comm), task->comm);
 }
 

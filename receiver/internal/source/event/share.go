@@ -81,6 +81,7 @@ func (g *group) appendParts(out []bpf.Sample) []bpf.Sample {
 		}
 	}
 	if whole[weight] == 0 {
+		g.total.End = bpf.EndNotLooked
 		return append(out, g.total)
 	}
 	for i := range g.stacks {

@@ -36,7 +36,7 @@ func TestTotalsAreSharedOutAmongStacks(t *testing.T) {
 		sample(0, 1, 13, 2, 9999),
 		sample(0, 1, 10, 75, 250),
 		sample(0, 1, 11, 25, 751),
-		{PID: 7, Detail: 2, Count: 5, Sums: [3]uint64{50}},
+		{PID: 7, Detail: 2, Count: 5, Sums: [3]uint64{50}, End: bpf.EndNotLooked},
 		sample(0, 3, 14, 7, 70),
 	}
 	assert.Equal(t, want, got)
