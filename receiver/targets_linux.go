@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/flametel/flametel/bpf"
+	"github.com/flametel/flametel/receiver/internal/identity"
 	"github.com/flametel/flametel/receiver/internal/process"
 	"github.com/flametel/flametel/receiver/internal/source"
 	"github.com/flametel/flametel/receiver/internal/window"
@@ -176,13 +177,13 @@ func (t *targets) matches(id *window.Process) bool {
 	return false
 }
 
-// inCgroup: c is a path or the beginning of a container ID.
+// inCgroup: c is a path in any hierarchy, or the beginning of a container ID. With
+// version 1 a process may have another path for each controller.
 func inCgroup(id *window.Process, c string) bool {
 	if !strings.HasPrefix(c, "/") {
 		return strings.HasPrefix(id.ContainerID, c)
 	}
-	c = strings.TrimSuffix(c, "/")
-	return id.CgroupPath == c || strings.HasPrefix(id.CgroupPath, c+"/")
+	return identity.InCgroup(id.Cgroups, strings.TrimSuffix(c, "/"))
 }
 
 // reviewInterval is how often processes that were turned down get another

@@ -21,9 +21,10 @@ import (
 
 func TestTargetsMatch(t *testing.T) {
 	const id = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-	nginx := window.Process{Name: "nginx: worker", ExecutablePath: "/usr/sbin/nginx", CgroupPath: "/system.slice/nginx.service"}
-	inDocker := window.Process{ExecutablePath: "/app/server", ContainerID: id, CgroupPath: "/docker/" + id}
-	kernel := window.Process{Name: "kworker/0:1", Kernel: true, CgroupPath: "/"}
+	nginx := window.Process{Name: "nginx: worker", ExecutablePath: "/usr/sbin/nginx", Cgroups: "0::/system.slice/nginx.service\n"}
+	inDocker := window.Process{ExecutablePath: "/app/server", ContainerID: id, Cgroups: "0::/docker/" + id + "\n"}
+	kernel := window.Process{Name: "kworker/0:1", Kernel: true, Cgroups: "0::/\n"}
+	hybrid := window.Process{ExecutablePath: "/bin/sh", Cgroups: "4:memory:/other\n1:cpu:/batch/night\n0::/\n"}
 	executables := func(globs ...string) TargetsConfig { return TargetsConfig{Executables: globs} }
 	cgroups := func(list ...string) TargetsConfig { return TargetsConfig{Cgroups: list} }
 	tests := []struct {
@@ -45,6 +46,9 @@ func TestTargetsMatch(t *testing.T) {
 		{"parent cgroup with slash", cgroups("/system.slice/"), nginx, true},
 		{"beginning of a segment", cgroups("/system.sl"), nginx, false},
 		{"root cgroup", cgroups("/"), nginx, true},
+		{"cgroup of one controller", cgroups("/batch"), hybrid, true},
+		{"cgroup of another controller", cgroups("/other"), hybrid, true},
+		{"cgroup of no controller", cgroups("/night"), hybrid, false},
 		{"other cgroup", cgroups("/user.slice"), nginx, false},
 		{"container", cgroups(id), inDocker, true},
 		{"beginning of a container", cgroups(id[:12]), inDocker, true},

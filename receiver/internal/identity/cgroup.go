@@ -1,6 +1,9 @@
 package identity
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
 // Cgroup is what the cgroup membership of a process tells.
 type Cgroup struct {
@@ -18,39 +21,54 @@ type Cgroup struct {
 // controllers at most, and named hierarchies are rare.
 const maxHierarchies = 64
 
-// FromCgroup reads the contents of /proc/PID/cgroup. Each line is
-// hierarchy-ID:controllers:path, and that of version 2 begins with "0::"
-// (cgroups(7)).
+// FromCgroup reads the contents of /proc/PID/cgroup.
 func FromCgroup(text string) Cgroup {
 	var best Cgroup
 	bestRank := -1
-	for range maxHierarchies {
-		line, rest, more := strings.Cut(text, "\n")
-		if c, controllers, ok := parseLine(line); ok {
-			if r := rank(c, controllers); r > bestRank {
-				best, bestRank = c, r
-			}
+	for controllers, path := range memberships(text) {
+		c := Cgroup{ID: containerID(path), Path: path}
+		if r := rank(c, controllers); r > bestRank {
+			best, bestRank = c, r
 		}
-		if !more {
-			break
-		}
-		text = rest
 	}
 	return best
 }
 
-func parseLine(line string) (c Cgroup, controllers string, ok bool) {
-	_, line, ok = strings.Cut(line, ":")
-	if !ok {
-		return Cgroup{}, "", false
+// InCgroup tells from the contents of /proc/PID/cgroup whether a process is in a
+// cgroup or below it, in any hierarchy. The path begins with a slash and ends
+// without one; "" is the root.
+func InCgroup(text, cgroup string) bool {
+	for _, path := range memberships(text) {
+		if path == cgroup || strings.HasPrefix(path, cgroup+"/") {
+			return true
+		}
 	}
-	controllers, path, ok := strings.Cut(line, ":")
+	return false
+}
+
+// memberships are the hierarchies, by their controllers, and the path in each.
+// Each line is hierarchy-ID:controllers:path, and that of version 2 begins with
+// "0::" (cgroups(7)).
+func memberships(text string) iter.Seq2[string, string] {
+	return func(yield func(controllers, path string) bool) {
+		for range maxHierarchies {
+			line, rest, more := strings.Cut(text, "\n")
+			if controllers, path, ok := parseLine(line); ok && !yield(controllers, path) || !more {
+				return
+			}
+			text = rest
+		}
+	}
+}
+
+func parseLine(line string) (controllers, path string, ok bool) {
+	_, line, _ = strings.Cut(line, ":")
+	controllers, path, ok = strings.Cut(line, ":")
 	if !ok || !strings.HasPrefix(path, "/") {
-		return Cgroup{}, "", false
+		return "", "", false
 	}
 	// A cgroup that was removed while the process is still in it.
-	path = strings.TrimSuffix(path, " (deleted)")
-	return Cgroup{ID: containerID(path), Path: path}, controllers, true
+	return controllers, strings.TrimSuffix(path, " (deleted)"), true
 }
 
 // rank says how much a line is worth: one with a container before one without,

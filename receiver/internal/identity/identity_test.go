@@ -187,3 +187,14 @@ func FuzzServiceName(f *testing.F) {
 		}
 	})
 }
+
+func TestMembershipOfCgroups(t *testing.T) {
+	const text = "4:memory:/other\nbroken\n2:cpu,cpuacct:/batch/night (deleted)\n0::/"
+	for cgroup, want := range map[string]bool{
+		"/other": true, "/batch": true, "/batch/night": true, "": true,
+		"/bat": false, "/night": false, "/batch/night/x": false, "/cpu": false,
+	} {
+		assert.Equal(t, want, InCgroup(text, cgroup), cgroup)
+	}
+	assert.False(t, InCgroup("", ""), "nothing is known")
+}

@@ -134,6 +134,7 @@ func (r *Registry) identify(p *Process, g *program) *window.Process {
 		CommandLine:    f.commandLine,
 		ContainerID:    container.ID,
 		CgroupPath:     container.Path,
+		Cgroups:        f.cgroup,
 		Kernel:         g.kernel,
 	}
 	if !g.kernel {

@@ -30,6 +30,8 @@ type Process struct {
 	// CgroupPath is the path in the unified hierarchy, else in the hierarchy
 	// that names the container; "" if unknown.
 	CgroupPath string
+	// Cgroups is the contents of /proc/PID/cgroup: the path in each hierarchy.
+	Cgroups string
 	// ServiceName is the service the process belongs to, never empty for a
 	// user process.
 	ServiceName string

@@ -40,9 +40,15 @@ const cgroupRoot = "/sys/fs/cgroup"
 
 // cgroupPath is the path of a cgroup within the tree, which people also give
 // with the folder in which the tree is mounted, or without the first slash.
-func cgroupPath(c string) string {
-	if inside, found := strings.CutPrefix(c, cgroupRoot+"/"); found {
-		c = inside
+func cgroupPath(c string) string { return inTree(c, append(cgroupRoots(cgroupRoot), cgroupRoot)) }
+
+// inTree takes the first of the folders in which a tree is mounted off a path.
+func inTree(c string, roots []string) string {
+	for _, root := range roots {
+		if inside, found := strings.CutPrefix(c, root+"/"); found {
+			c = inside
+			break
+		}
 	}
 	return "/" + strings.Trim(c, "/")
 }

@@ -48,6 +48,7 @@ func TestCgroupPaths(t *testing.T) {
 	} {
 		assert.Equal(t, want, cgroupPath(given), given)
 	}
+	assert.Equal(t, "/a/b", inTree("/sys/fs/cgroup/cpu/a/b", []string{"/sys/fs/cgroup/memory", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup"}))
 }
 
 func TestTwinStandsBesideItsFile(t *testing.T) {
