@@ -57,8 +57,8 @@ View:
 Signals: Ctrl-C writes what there is and ends, a second one quits at once; SIGUSR1 writes the files
 and goes on. A command keeps its standard input and output, and gets all signals but SIGUSR1.
 Exit codes: 0 recorded, 1 failure, 2 wrong usage, 3 no samples, 4 privileges are missing, 130 and
-143 interrupted and written; with a command its own, or 128 + the signal that ended it, 125 failure,
-126 not executable, 127 not found.
+143 interrupted, and written if sampling had begun; with a command its own, or 128 + the signal that
+ended it, 125 failure, 126 not executable, 127 not found.
 Privileges: root, or CAP_BPF and CAP_PERFMON; CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYSLOG and
 CAP_CHECKPOINT_RESTORE to name all functions. Environment: BROWSER is what --open runs.
 `

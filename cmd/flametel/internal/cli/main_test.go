@@ -97,6 +97,7 @@ func behaviours() map[string]fakereceiver.Behaviour {
 		"warning":          {Warn: "Something is odd.", Last: samples()},
 		"ended":            {Last: samples(), Ended: true},
 		"early end":        {Last: idle, Ended: true},
+		"starts for ever":  {Warn: "Something is odd.", StartHangs: true},
 		"hang":             {First: samples(), Hang: true},
 	}
 }

@@ -90,6 +90,19 @@ func TestProgressOnATerminal(t *testing.T) {
 	assert.Contains(t, shown, " kB); open it in a browser\r\n")
 }
 
+// Before sampling there is a line from the beginning, also for a command, which
+// does not write yet.
+func TestProgressOfTheStart(t *testing.T) {
+	t.Parallel()
+	term := onTerminal(t, flametel(t, "starts for ever", "record", "-o", "out.svg", "--", "sh", "-c", "echo hello"))
+	term.awaitScreen("\r\x1b[Kstarting: loading programs into the kernel, 0 s")
+	term.awaitScreen("\r\x1b[Kstarting: loading programs into the kernel, 1 s")
+	term.press(controlC)
+	assert.Equal(t, 130, term.end())
+	<-term.read
+	assert.Contains(t, term.text.String(), "\r\x1b[Kflametel: stopped before sampling began: nothing was recorded, and sh was not run\r\n")
+}
+
 // Also what comes after sampling shows that it goes on, and can be quit.
 func TestProgressOfTheEnd(t *testing.T) {
 	t.Parallel()
@@ -140,7 +153,8 @@ func TestControlCReachesACommandOnce(t *testing.T) {
 	<-term.read
 	shown := term.text.String()
 	assert.Equal(t, 1, strings.Count(shown, "interrupt\r\n"), "%s", shown)
-	assert.NotContains(t, shown, "\x1b[K", "no progress line")
+	_, runs, _ := strings.Cut(shown, "ready\r\n")
+	assert.NotContains(t, runs, "\x1b[K", "no progress line")
 }
 
 func TestBinaryDataDoesNotGoToATerminal(t *testing.T) {

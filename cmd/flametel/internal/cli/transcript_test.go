@@ -21,7 +21,7 @@ func TestTranscripts(t *testing.T) {
 	for _, test := range []struct {
 		name, behaviour string
 		args            []string
-		signals         []syscall.Signal // once it records
+		signals         []syscall.Signal // once it records, or starts
 	}{
 		{name: "help", args: []string{"help"}},
 		{name: "help unknown", args: []string{"help", "recordd"}},
@@ -56,6 +56,9 @@ func TestTranscripts(t *testing.T) {
 		{name: "late failure", behaviour: "late", args: []string{"record", "-o", "out.svg"}},
 		{name: "interrupted", args: []string{"record", "-o", "out.svg"}, signals: []syscall.Signal{syscall.SIGINT}},
 		{name: "terminated", args: []string{"record", "-o", "out.svg"}, signals: []syscall.Signal{syscall.SIGTERM}},
+		{name: "interrupted at the start", behaviour: "starts for ever", args: []string{"record"}, signals: []syscall.Signal{syscall.SIGINT}},
+		{name: "terminated at the start of a command", behaviour: "starts for ever", args: []string{"record", "-o", "out.svg", "--", "sh", "-c", "echo hello"}, signals: []syscall.Signal{syscall.SIGTERM}},
+		{name: "top interrupted at the start", behaviour: "starts for ever", args: []string{"top", "--once"}, signals: []syscall.Signal{syscall.SIGINT}},
 		{name: "top without terminal", args: []string{"top"}},
 		{name: "top once", behaviour: "early", args: []string{"top", "--once", "--view", "modules"}},
 		{name: "trace of nothing", args: []string{"trace"}},
@@ -71,7 +74,7 @@ func TestTranscripts(t *testing.T) {
 			p := flametel(t, behaviour, test.args...)
 			require.NoError(t, p.Start())
 			for _, s := range test.signals {
-				p.await("recording ")
+				p.await(map[bool]string{true: "Something is odd", false: "recording "}[behaviour == "starts for ever"])
 				require.NoError(t, p.Process.Signal(s))
 			}
 			p.end()

@@ -17,9 +17,11 @@ import (
 type Behaviour struct {
 	// StartErr is what Start fails with.
 	StartErr error
+	// StartHangs: starting never ends.
+	StartHangs bool
 	// Late is what it fails with for ever, right after it has started.
 	Late error
-	// Warn is a warning that it logs after it has started.
+	// Warn is a warning that it logs when it starts.
 	Warn string
 	// First is sent when it has started, Last when it is shut down.
 	First, Last *Data
@@ -52,6 +54,9 @@ func (f *fake) Start(ctx context.Context, host component.Host) error {
 	}
 	if f.Warn != "" {
 		f.logger.Warn(f.Warn, zap.String("name", "bad\x1b[2J"), zap.Int("count", 3))
+	}
+	if f.StartHangs {
+		select {}
 	}
 	if f.Late != nil {
 		componentstatus.ReportStatus(host, componentstatus.NewPermanentErrorEvent(f.Late))

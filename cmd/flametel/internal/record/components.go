@@ -65,6 +65,9 @@ func (o *Options) NewReceiver(ctx context.Context, s *Settings, messages *termin
 // StartFailed turns an error at the start of a receiver into an exit code and
 // what the user has to know.
 func (s *Settings) StartFailed(err error) (int, error) {
+	if interrupted := (*Interrupted)(nil); errors.As(err, &interrupted) {
+		return SignalCode(interrupted.Signal), err
+	}
 	if profiler.IsPrivilegeError(err) {
 		return CodePrivileges, s.privilegeText(err)
 	}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"os"
 	"strings"
 	"time"
 
@@ -17,11 +18,33 @@ type phase struct {
 // during does a part of the work, shows that it goes on if it takes long, and
 // remembers its time.
 func (r *recording) during(what string, work func() error) error {
+	p := r.startProgress()
+	defer p.stop()
+	return r.await(what, work, p, func(took time.Duration) string { return what + ", " + span(took) }, nil)
+}
+
+const startingText = "starting: loading programs into the kernel"
+
+// whileStarting is during for the start of sampling, which takes seconds on a busy
+// host. A signal ends it: nothing is lost, so nobody has to wait for the kernel.
+func (r *recording) whileStarting(work func() error) error {
+	p := r.startProgress()
+	defer p.stop()
+	text := func(took time.Duration) string {
+		return startingText + ", " + span(took) + "; Ctrl-C stops"
+	}
+	if r.watched {
+		p.Messages.Progress(text(0))
+	}
+	return r.await("starting to sample", work, p, text, r.signals.first)
+}
+
+// await waits for work and shows meanwhile what text says. If a signal comes first,
+// work is left alone: the program ends.
+func (r *recording) await(what string, work func() error, p *progress, text func(took time.Duration) string, first <-chan os.Signal) error {
 	begin := time.Now()
 	done := make(chan error, 1)
 	go func() { done <- work() }()
-	p := r.startProgress()
-	defer p.stop()
 	for {
 		select {
 		case err := <-done:
@@ -31,8 +54,10 @@ func (r *recording) during(what string, work func() error) error {
 				r.Messages.Printf("flametel: info: %s took %s", what, milliseconds(took))
 			}
 			return err
+		case sig := <-first:
+			return &Interrupted{Signal: sig, command: r.Command}
 		case <-p.tick():
-			r.Messages.Progress(what + ", " + span(time.Since(begin).Round(time.Second)))
+			r.Messages.Progress(text(time.Since(begin).Round(time.Second)))
 		}
 	}
 }
@@ -48,7 +73,7 @@ func (r *recording) names() string {
 
 // snapshot writes the files as they are now. The recording goes on.
 func (r *recording) snapshot() {
-	kept, _, _ := r.pipeline.counts(r.first())
+	kept, _, _, _ := r.pipeline.counts(r.first())
 	if kept == 0 {
 		r.Messages.Printf("flametel: no samples yet, so there is nothing to write")
 		return

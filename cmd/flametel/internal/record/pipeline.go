@@ -105,15 +105,15 @@ func (p *pipeline) ConsumeProfiles(ctx context.Context, profiles pprofile.Profil
 }
 
 // counts returns the samples and distinct stacks so far, and how many samples
-// were lost.
-func (p *pipeline) counts(of *kind) (kept, stacks, lost int64) {
+// were lost; known is false as long as nothing has come of those that were taken.
+func (p *pipeline) counts(of *kind) (kept, stacks, lost int64, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	k := of.tally(p.tally)
 	if k.Accounting != nil {
 		lost = k.Accounting.Lost
 	}
-	return k.Total, int64(k.Stacks()), lost
+	return k.Total, int64(k.Stacks()), lost, k.Accounting != nil || k.Total > 0
 }
 
 // GetExtensions makes the pipeline a component.Host without extensions.

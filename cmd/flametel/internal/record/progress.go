@@ -50,8 +50,9 @@ type progress struct {
 // with what a command writes to the same terminal.
 func (r *recording) startProgress() *progress {
 	p := &progress{recording: r, shown: r.began, used: OwnCPU()}
+	runs := r.command != nil && !r.began.IsZero()
 	switch {
-	case r.Quiet, r.command != nil && r.Messages.Interactive():
+	case r.Quiet, runs && r.Messages.Interactive():
 	case r.Messages.Interactive():
 		p.ticker = time.NewTicker(progressEvery)
 	default:
@@ -77,9 +78,12 @@ func (p *progress) show() {
 // text is the progress line: time, samples, losses, and the part of one CPU that
 // we use ourselves.
 func (p *progress) text(elapsed time.Duration, own float64) string {
-	kept, stacks, lost := p.pipeline.counts(p.first())
+	kept, stacks, lost, known := p.pipeline.counts(p.first())
 	counts := "no samples yet"
-	if kept+lost > 0 {
+	switch {
+	case !known: // a busy host is slow to read the symbols of all that runs
+		counts = "the first samples are being named"
+	case kept+lost > 0:
 		counts = fmt.Sprintf("%s, %s, %s lost", figures.Counted(kept, p.first().one, p.first().many), figures.Counted(stacks, "stack", "stacks"), figures.Grouped(lost))
 	}
 	of := ""

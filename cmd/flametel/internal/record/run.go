@@ -129,7 +129,10 @@ func (r *recording) start(ctx context.Context) (err error) {
 	if r.pipeline, err = newPipeline(ctx, r.Settings, r.Options, pids, r.outputs); err != nil {
 		return err
 	}
-	err = r.during("starting to sample", func() error { return r.pipeline.start(ctx) })
+	err = r.whileStarting(func() error { return r.pipeline.start(ctx) })
+	if interrupted := (*Interrupted)(nil); errors.As(err, &interrupted) {
+		return err
+	}
 	if err != nil {
 		if ended := r.endedMeanwhile(); ended != nil {
 			return ended
@@ -156,7 +159,10 @@ func (r *recording) notPrepared(err error) (int, error) {
 // failed turns an error of ours into an exit code.
 func (r *recording) failed(err error) (int, error) {
 	var notRun *child.Error
+	var interrupted *Interrupted
 	switch {
+	case errors.As(err, &interrupted):
+		return SignalCode(interrupted.Signal), err
 	case errors.As(err, &notRun):
 		return notRun.Code, err
 	case r.began.IsZero() && r.pipeline != nil && receiver.IsPrivilegeError(err):

@@ -90,6 +90,61 @@ func (r *recording) forward(sig os.Signal) {
 	r.command.Signal(sig)
 }
 
+// Interrupted is the error of a program that a signal ended before it sampled.
+type Interrupted struct {
+	Signal  os.Signal
+	command []string // that was to be run
+}
+
+// Error says what was not done.
+func (e *Interrupted) Error() string {
+	text := "stopped before sampling began: nothing was recorded"
+	if len(e.command) > 0 {
+		text += ", and " + terminal.Clip(e.command[0], maxName) + " was not run"
+	}
+	return text
+}
+
+// Start does the work of starting to sample, and says so on a terminal. A signal that
+// ends the program ends the wait, with an *Interrupted: the work goes with the program.
+func (s *Settings) Start(work func() error) error {
+	if s.Messages.Interactive() {
+		s.Messages.Progress(startingText + "; Ctrl-C stops")
+		defer s.Messages.Done()
+	}
+	done := make(chan error, 1)
+	go func() { done <- work() }()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case sig := <-s.Signals:
+			if ends(sig) {
+				return &Interrupted{Signal: sig}
+			}
+		}
+	}
+}
+
+// QuitOnSignal makes the next signal end the program at once, whatever it does,
+// until stop is called.
+func (s *Settings) QuitOnSignal() (stop func()) {
+	done := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case <-done:
+				return
+			case sig := <-s.Signals:
+				if ends(sig) {
+					s.Exit(SignalCode(sig))
+				}
+			}
+		}
+	}()
+	return func() { close(done) }
+}
+
 // ends reports whether a signal ends a recording; others are only for a command.
 func ends(s os.Signal) bool {
 	return s == syscall.SIGINT || s == syscall.SIGTERM || s == syscall.SIGHUP

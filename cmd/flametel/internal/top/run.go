@@ -78,11 +78,7 @@ func (s *session) run(ctx context.Context) (int, error) {
 	if err != nil {
 		return record.CodeFailure, err
 	}
-	if s.Count == 0 {
-		s.settings.Messages.Progress("starting to sample ...")
-	}
-	err = r.Start(ctx, s.history)
-	s.settings.Messages.Done()
+	err = s.settings.Start(func() error { return r.Start(ctx, s.history) })
 	if err != nil {
 		return s.settings.StartFailed(err)
 	}
@@ -91,6 +87,7 @@ func (s *session) run(ctx context.Context) (int, error) {
 	why, err := s.show(ctx, warnings)
 	// What is left in the receiver interests nobody any more, but it has to
 	// detach itself.
+	defer s.settings.QuitOnSignal()()
 	stop, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
 	err = errors.Join(err, r.Shutdown(stop))

@@ -42,7 +42,11 @@ func Run(s *record.Settings, o *Options, open func(*live.Options) (live.Source, 
 			return record.CodeFailure, err
 		}
 	}
-	source, err := open(&o.Options)
+	var source live.Source
+	err := s.Start(func() (err error) {
+		source, err = open(&o.Options)
+		return err
+	})
 	if err != nil {
 		return s.StartFailed(err)
 	}
@@ -57,6 +61,7 @@ func Run(s *record.Settings, o *Options, open func(*live.Options) (live.Source, 
 		s.WarnOfNamespace(s.Messages)
 	}
 	code, err := run.run()
+	defer s.QuitOnSignal()()
 	if e := source.Close(); err == nil && e != nil {
 		code, err = record.CodeFailure, e
 	}

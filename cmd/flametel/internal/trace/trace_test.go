@@ -66,7 +66,7 @@ func show(t *testing.T, o Options, f *fake) (text string, code int) {
 		return now.Add(-time.Second)
 	}
 	s := &record.Settings{
-		Messages: terminal.NewMessages(&messages, 0), Stdout: &out, Signals: f.signals,
+		Messages: terminal.NewMessages(&messages, 0), Stdout: &out, Signals: f.signals, Exit: func(int) {},
 		Now: tick, Getenv: func(string) string { return "" },
 	}
 	o.Interval = minInterval
@@ -204,7 +204,7 @@ func TestLastTableIsNoRest(t *testing.T) {
 func TestStartFails(t *testing.T) {
 	t.Parallel()
 	o := family(live.Opens)
-	s := &record.Settings{Getenv: func(string) string { return "" }}
+	s := &record.Settings{Messages: terminal.NewMessages(&bytes.Buffer{}, 0), Getenv: func(string) string { return "" }}
 	code, err := Run(s, &o, func(*live.Options) (live.Source, error) { return nil, errors.New("no such hook") })
 	assert.Equal(t, record.CodeFailure, code)
 	assert.ErrorContains(t, err, "no such hook")
