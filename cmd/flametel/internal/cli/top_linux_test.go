@@ -177,7 +177,7 @@ func TestTopPauseAndHelp(t *testing.T) {
 
 func TestTopPrintsTables(t *testing.T) {
 	t.Parallel()
-	p := flametel(t, "early", "top", "--once", "--sort", "total", "--filter", "web|bad")
+	p := flametel(t, "early", "top", "--once", "-i", "1", "--sort", "total", "--filter", "web|bad")
 	require.Zero(t, p.run(), "%s", p.stderr.String())
 	assert.Empty(t, p.stderr.String())
 	golden.Check(t, "top_once.txt", ownText.ReplaceAllString(p.stdout.String(), "own CPU P%"))
@@ -215,7 +215,7 @@ func TestTopWrongUse(t *testing.T) {
 
 func TestTopInterrupted(t *testing.T) {
 	t.Parallel()
-	p := flametel(t, "early", "top", "-n", "1000", "-i", "60", "--rows", "1")
+	p := flametel(t, "early", "top", "-n", "1000", "-i", "1", "--rows", "1")
 	require.NoError(t, p.Start())
 	t.Cleanup(func() { _ = p.Process.Kill() })
 	p.awaitOutput("parse")

@@ -60,7 +60,7 @@ func TestTranscripts(t *testing.T) {
 		{name: "terminated at the start of a command", behaviour: "starts for ever", args: []string{"record", "-o", "out.svg", "--", "sh", "-c", "echo hello"}, signals: []syscall.Signal{syscall.SIGTERM}},
 		{name: "top interrupted at the start", behaviour: "starts for ever", args: []string{"top", "--once"}, signals: []syscall.Signal{syscall.SIGINT}},
 		{name: "top without terminal", args: []string{"top"}},
-		{name: "top once", behaviour: "early", args: []string{"top", "--once", "--view", "modules"}},
+		{name: "top once", behaviour: "early", args: []string{"top", "--once", "-i", "1", "--view", "modules"}},
 		{name: "trace of nothing", args: []string{"trace"}},
 		{name: "trace with mistakes", args: []string{"trace", "-i", "0.01", "-x", "-n", "x", "offcpu", "-p", "9999999"}},
 		{name: "completion of nothing", args: []string{"completion"}},

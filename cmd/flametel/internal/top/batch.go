@@ -11,15 +11,22 @@ import (
 // nobody reads any more.
 const batchWidth = 240
 
-// batch prints a table for each window until there were enough or the program is
+// batch prints a table for each interval until there were enough or the program is
 // to end.
 func (s *session) batch() (end, error) {
+	last := 0 // number of the last window in a table
 	for n := 1; ; n++ {
-		why, err := s.awaitWindow()
+		windows, why, err := s.awaitInterval(last)
 		if err != nil || why.signal != nil {
 			return why, err
 		}
-		t := s.table()
+		if len(windows) > 0 {
+			last = windows[len(windows)-1].number
+		}
+		if !isSpan(covered(windows), s.span()) {
+			windows = s.history.last(s.span())
+		}
+		t := s.tableOf(windows)
 		s.printed += t.all
 		if err := s.print(s.out, t, n > 1); err != nil {
 			return end{}, fmt.Errorf("print a table: %w", err)
@@ -30,34 +37,30 @@ func (s *session) batch() (end, error) {
 	}
 }
 
-const (
-	// settle is how long further messages of the same window may take.
-	settle = 50 * time.Millisecond
-	// overdue is how long after its time a window is no longer waited for.
-	overdue = 5 * time.Second
-)
+// settle is how long further messages of the same window may take.
+const settle = 50 * time.Millisecond
 
-// awaitWindow waits for the samples of the next window.
-func (s *session) awaitWindow() (end, error) {
+// awaitInterval waits until the windows after one of a number cover an interval. What
+// counts is the time of the samples, not when they come.
+func (s *session) awaitInterval(after int) ([]*window, end, error) {
 	late := time.NewTimer(s.Interval + overdue)
 	defer late.Stop()
 	for {
 		select {
 		case <-s.history.fresh:
 			time.Sleep(settle)
-			select {
-			case <-s.history.fresh:
-			default:
+			if windows := s.history.since(after); isSpan(covered(windows), s.Interval) {
+				return windows, end{}, nil
 			}
-			return end{}, nil
+			late.Reset(s.Interval + overdue)
 		case <-late.C:
-			return end{}, nil
+			return s.history.since(after), end{}, nil
 		case sig := <-s.signals:
 			if ends(sig) {
-				return end{sig}, nil
+				return nil, end{sig}, nil
 			}
 		case err := <-s.history.failed:
-			return end{}, err
+			return nil, end{}, err
 		}
 	}
 }

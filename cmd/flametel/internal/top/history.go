@@ -2,6 +2,7 @@ package top
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,6 +34,7 @@ type history struct {
 
 	mu      sync.Mutex
 	windows []*window
+	came    int // how many there have been
 }
 
 func newHistory(kind string, span time.Duration, now func() time.Time) *history {
@@ -49,6 +51,8 @@ func (h *history) ConsumeProfiles(_ context.Context, p pprofile.Profiles) error 
 	w.at = h.now()
 	w.bytes = (&pprofile.ProtoMarshaler{}).ProfilesSize(p)
 	h.mu.Lock()
+	h.came++
+	w.number = h.came
 	h.windows = append(h.windows, w)
 	h.forget(w.at)
 	h.mu.Unlock()
@@ -65,7 +69,7 @@ func (h *history) forget(now time.Time) {
 	for i := len(h.windows) - 1; i >= 0; i-- {
 		bytes += h.windows[i].bytes
 		age := now.Sub(h.windows[i].at)
-		if age > max(keep, h.span) || bytes > maxBytes && i < len(h.windows)-1 {
+		if age > max(keep, h.span)+overdue || bytes > maxBytes && i < len(h.windows)-1 {
 			clear(h.windows[:i+1])
 			h.windows = h.windows[i+1:]
 			return
@@ -73,20 +77,38 @@ func (h *history) forget(now time.Time) {
 	}
 }
 
-// last returns the windows that cover the last so much time, oldest first. What
-// came longer ago than that does not belong to it, whatever it covers.
+// overdue is how long the receiver may be silent: on a busy host, naming the first
+// samples takes a while, and their window comes late.
+const overdue = 30 * time.Second
+
+// isSpan tells whether windows cover so much time, which they never do exactly.
+func isSpan(covered, d time.Duration) bool {
+	const slack = 20
+	return covered >= d-d/slack
+}
+
+// last returns the windows that cover the last so much time for which there are
+// samples, oldest first. When the receiver has been silent for long, there are none.
 func (h *history) last(d time.Duration) []*window {
-	const slack = 20 // windows are never exactly as long as they should be
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now, sum, i := h.now(), time.Duration(0), len(h.windows)
-	for i > 0 && sum < d-d/slack && now.Sub(h.windows[i-1].at) <= d {
+	for i > 0 && !isSpan(sum, d) && now.Sub(h.windows[i-1].at) <= d+overdue {
 		i--
-		if a := h.windows[i].accounting; a != nil {
-			sum += a.Duration()
-		}
+		sum += h.windows[i].duration()
 	}
-	return append([]*window(nil), h.windows[i:]...)
+	return slices.Clone(h.windows[i:])
+}
+
+// since returns the windows that came after one of a number.
+func (h *history) since(number int) []*window {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i := len(h.windows)
+	for i > 0 && h.windows[i-1].number > number {
+		i--
+	}
+	return slices.Clone(h.windows[i:])
 }
 
 // GetExtensions makes it a component.Host without extensions.

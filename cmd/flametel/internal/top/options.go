@@ -87,3 +87,12 @@ func (o *Options) span() time.Duration {
 	}
 	return max(DefaultSpan, o.Interval)
 }
+
+// window is how much time the receiver gives at once. Of short windows a printed
+// table is put together that covers what was asked for, and hardly more.
+func (o *Options) window() time.Duration {
+	if o.Count > 0 {
+		return min(o.Interval, o.Record.DrainInterval)
+	}
+	return o.Interval
+}

@@ -32,8 +32,10 @@ type usage struct {
 	cpus              int64
 	busy              float64 // CPUs that were not idle, on average
 	lost              int64
-	asked, achieved   float64 // Hz per CPU
+	achieved          float64 // Hz per CPU, on average
 	taken, idle, kept int64
+
+	seconds float64 // over which achieved is the average
 }
 
 // choice is what of the windows a table shows.
@@ -116,7 +118,10 @@ func (u *usage) add(a *tally.Accounting) {
 	u.idle += a.Idle
 	u.kept += a.Kept
 	u.lost += a.Lost
-	u.asked, u.achieved = a.Asked, a.Achieved
+	if d := a.Duration().Seconds(); d > 0 {
+		u.achieved = (u.achieved*u.seconds + a.Achieved*d) / (u.seconds + d)
+		u.seconds += d
+	}
 }
 
 func (u *usage) finish() {

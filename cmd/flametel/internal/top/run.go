@@ -74,7 +74,7 @@ func (s *session) run(ctx context.Context) (int, error) {
 	if s.Count == 0 {
 		messages = terminal.NewMessages(warnings, 0) // they would run through the table
 	}
-	r, err := s.Record.NewReceiver(ctx, s.settings, messages, s.Interval, s.history)
+	r, err := s.Record.NewReceiver(ctx, s.settings, messages, s.window(), s.history)
 	if err != nil {
 		return record.CodeFailure, err
 	}
@@ -118,6 +118,10 @@ func (s *session) table() *table {
 	if !s.view.paused {
 		windows = s.history.last(s.span())
 	}
+	return s.tableOf(windows)
+}
+
+func (s *session) tableOf(windows []*window) *table {
 	t := tabulate(windows, &s.view.choice)
 	t.covers = covered(windows)
 	return t
@@ -126,9 +130,7 @@ func (s *session) table() *table {
 // covered is the time that windows account for.
 func covered(windows []*window) (sum time.Duration) {
 	for _, w := range windows {
-		if w.accounting != nil {
-			sum += w.accounting.Duration()
-		}
+		sum += w.duration()
 	}
 	return sum
 }

@@ -72,11 +72,41 @@ func TestOnlyTheSpanIsShown(t *testing.T) {
 	assert.Equal(t, int64(3), tabulate(h.last(3*time.Second), &choice{sort: bySelf}).all)
 	assert.Equal(t, 3*time.Second, covered(h.last(3*time.Second)))
 	assert.Len(t, h.last(keep), 10)
-	*now = now.Add(4 * time.Second)
-	assert.Empty(t, h.last(3*time.Second), "the receiver is silent")
+	*now = now.Add(3*time.Second + overdue)
+	assert.Len(t, h.last(3*time.Second), 1, "what comes late counts by its own time, unless the receiver is silent")
 	*now = now.Add(keep)
 	consume(t, h, second())
 	assert.Len(t, h.windows, 1, "what is too old is forgotten")
+}
+
+// A busy host gives windows late, and of other lengths than it should.
+func TestPrintedTablesCoverTheInterval(t *testing.T) {
+	t.Parallel()
+	h, _ := clocked(3 * time.Second)
+	come := func(d time.Duration) {
+		data := second(fakereceiver.Stack{PID: 1, Process: "app", Count: 1, Frames: frames("f")})
+		data.Duration = d
+		data.Accounting["frequency.achieved"] = 100 * d.Seconds()
+		consume(t, h, data)
+	}
+	s := &session{Options: &Options{Interval: 3 * time.Second, Count: 2}, history: h, view: view{choice: choice{sort: bySelf}}}
+	come(1100 * time.Millisecond)
+	assert.False(t, isSpan(covered(h.since(0)), s.Interval))
+	come(1800 * time.Millisecond)
+	windows, _, err := s.awaitInterval(0)
+	require.NoError(t, err)
+	tab := s.tableOf(windows)
+	assert.Equal(t, 2900*time.Millisecond, tab.covers, "an interval, but for a twentieth")
+	assert.Equal(t, int64(2), tab.all)
+	assert.InDelta(t, (110*1.1+180*1.8)/2.9, tab.host.achieved, 1e-9)
+
+	come(200 * time.Millisecond)
+	come(500 * time.Millisecond)
+	assert.False(t, isSpan(covered(h.since(2)), s.Interval), "what was printed does not count again")
+	come(5200 * time.Millisecond)
+	windows, _, err = s.awaitInterval(2)
+	require.NoError(t, err)
+	assert.Equal(t, 5900*time.Millisecond, covered(windows), "each window is in a table")
 }
 
 func TestHistoryIsBounded(t *testing.T) {

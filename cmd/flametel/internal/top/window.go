@@ -52,12 +52,21 @@ type count struct{ self, total int64 }
 // window is what one message said. It does not change any more.
 type window struct {
 	at      time.Time // when it came
+	number  int       // the first is 1
 	rows    [levels]map[key]*count
 	samples int64
 	// What the profiler accounts for; nil if the message does not say.
 	accounting *tally.Accounting
 	message    pprofile.Profiles
 	bytes      int // of the message on the wire
+}
+
+// duration is the time that it accounts for.
+func (w *window) duration() time.Duration {
+	if w.accounting == nil {
+		return 0
+	}
+	return w.accounting.Duration()
 }
 
 // summarize adds up a message.
