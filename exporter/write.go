@@ -114,8 +114,21 @@ func (e *fileExporter) lose(graphs []*callgraph.Graph, err error) error {
 		return err
 	}
 	e.metrics.FlamegraphSamplesLost.Add(context.Background(), n)
-	return fmt.Errorf("%w; samples lost: %d", err, n)
+	return &LostError{err, n}
 }
+
+// LostError is the error of a file that was not written, and of the samples that
+// were to be in it.
+type LostError struct {
+	Err     error
+	Samples int64
+}
+
+// Error says both.
+func (e *LostError) Error() string { return fmt.Sprintf("%v; samples lost: %d", e.Err, e.Samples) }
+
+// Unwrap returns why it was not written.
+func (e *LostError) Unwrap() error { return e.Err }
 
 // writeStdout writes all graphs if the format has room for them, else the first.
 func (e *fileExporter) writeStdout(graphs []*callgraph.Graph) error {

@@ -83,7 +83,7 @@ func Write(path string, write func(io.Writer) error) error {
 	}
 	if err := finish(temp, path, write); err != nil {
 		_ = os.Remove(temp.Name())
-		return fmt.Errorf("write %s: %w", path, err)
+		return fmt.Errorf("write %s: %w", path, reason(err)) // nobody knows the temporary file
 	}
 	return nil
 }

@@ -43,6 +43,8 @@ func TestTranscripts(t *testing.T) {
 		{name: "record nothing of it", args: []string{"record", "-d", "0.1", "-o", "out.svg", "--kernel", "--include", "parse"}},
 		{name: "record too fast", args: []string{"record", "-d", "0.1", "-F", "5000", "-o", "out.svg"}},
 		{name: "record for programs", args: []string{"record", "-d", "0.1", "-o", "out.svg", "--json", "-q"}},
+		{name: "record onto a full disk", args: []string{"record", "-d", "0.1", "-f", "folded", "-o", "/dev/full", "-o", "out.folded"}},
+		{name: "record nothing quietly", behaviour: "none", args: []string{"record", "-q", "-d", "0.1", "-o", "out.svg"}},
 		{name: "record into a folder", args: []string{"record", "-o", "."}},
 		{name: "no folder", args: []string{"record", "-o", "reports/out.svg"}},
 		{name: "no process", args: []string{"record", "-p", "4194304"}},

@@ -175,7 +175,7 @@ func typedPath(path, part string) string {
 // present are the outputs that were written: a type without samples has no file.
 func (r *recording) present() (list []output) {
 	for _, out := range r.outputs {
-		if _, err := os.Stat(out.path); err != nil && out.sampleType != "" && out.path != stdoutPath {
+		if _, err := os.Stat(out.path); out.failed != nil || err != nil && out.sampleType != "" && out.path != stdoutPath {
 			continue
 		}
 		list = append(list, out)

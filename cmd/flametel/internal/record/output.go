@@ -26,6 +26,8 @@ type output struct {
 	twin string
 	// sampleType is the only type that is written, "" for all that come.
 	sampleType string
+	// failed is why it was not written.
+	failed error
 	// reserved: we made an empty file under the name so that it stays ours.
 	reserved bool
 }

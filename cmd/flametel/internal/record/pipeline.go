@@ -70,18 +70,18 @@ func (p *pipeline) stop(ctx context.Context) error {
 	return nil
 }
 
-// write makes the exporters write their files. That nobody reads standard output
-// any more, as head does not, is no failure.
+// write makes the exporters write their files, and notes at each output why that
+// failed. That nobody reads standard output any more, as head does not, is no
+// failure.
 func (p *pipeline) write() error {
-	var errs []error
 	for i, e := range p.exporters {
 		err := e.Shutdown(context.Background())
 		if p.outputs[i].path == stdoutPath && errors.Is(err, syscall.EPIPE) {
 			continue
 		}
-		errs = append(errs, err)
+		p.outputs[i].failed = err
 	}
-	return errors.Join(errs...)
+	return notWritten(p.outputs)
 }
 
 // Capabilities of the consumer that the receiver feeds.

@@ -230,7 +230,7 @@ func (r *recording) finish(why outcome) (int, error) {
 	r.elapsed, r.ended = time.Since(r.began), why
 	stopErr := r.during("naming the last samples", r.stop)
 	writeErr := r.during("writing "+r.names(), r.pipeline.write)
-	if writeErr == nil {
+	if writeErr == nil || len(r.present()) > 0 {
 		r.giveOutputs()
 		r.sayEnded()
 		r.summarize(why.signal)

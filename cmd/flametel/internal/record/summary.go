@@ -28,6 +28,9 @@ const (
 // summarize writes the summary, at most eight lines.
 func (r *recording) summarize(interrupted os.Signal) {
 	if r.Quiet {
+		if r.nothing() && r.command == nil && interrupted == nil { // else the exit code is not about samples
+			r.Messages.Printf("flametel: no samples: %s", r.reason(r.counted().Accounting))
+		}
 		return
 	}
 	for _, line := range r.summary(interrupted) {
@@ -192,8 +195,9 @@ func (r *recording) hint() string {
 	if r.Open || r.Messages == nil || !r.Messages.Interactive() {
 		return ""
 	}
-	for i := range r.outputs {
-		o := &r.outputs[i]
+	outputs := r.present()
+	for i := range outputs {
+		o := &outputs[i]
 		switch {
 		case o.path == stdoutPath || isDevice(o.path):
 		case o.kind() == "svg":

@@ -15,6 +15,7 @@ import (
 	"github.com/flametel/flametel/cmd/flametel/internal/figures"
 	"github.com/flametel/flametel/cmd/flametel/internal/golden"
 	"github.com/flametel/flametel/cmd/flametel/internal/tally"
+	"github.com/flametel/flametel/cmd/flametel/internal/terminal"
 )
 
 var _ = flag.Bool("update", false, "write the golden files")
@@ -192,4 +193,23 @@ func TestProgressText(t *testing.T) {
 	assert.Equal(t, "3 s of 30 s: 1,234 samples, 1 stack, 2 lost, own CPU 0.3%", p.text(3200*time.Millisecond, 0.0031))
 	r.Command = []string{"make"}
 	assert.Equal(t, "1m15s: 1,234 samples, 1 stack, 2 lost, own CPU 0.0%", p.text(75*time.Second, 0), "no length is known")
+	r = summarized(fakereceiver.Data{Accounting: fakereceiver.Accounting{"samples.taken": 10, "samples.idle": 10}})
+	assert.Equal(t, "1 s of 30 s: no samples yet, own CPU 0.0%", (&progress{recording: r}).text(time.Second, 0))
+	r.pipeline.tally = tally.New()
+	assert.Equal(t, "1 s of 30 s: the first samples are being named, own CPU 0.0%", (&progress{recording: r}).text(time.Second, 0))
+}
+
+// With -q the reason for the exit code is still said, and nothing else.
+func TestQuietSaysWhyThereIsNothing(t *testing.T) {
+	t.Parallel()
+	var said strings.Builder
+	r := summarized(fakereceiver.Data{Accounting: fakereceiver.Accounting{"samples.taken": 198, "samples.kept": 98, "samples.idle": 100, "samples.left_out": 98}})
+	r.Messages, r.Quiet = terminal.NewMessages(&said, 0), true
+	r.summarize(nil)
+	assert.Equal(t, "flametel: no samples: none of 98 samples has a frame that you asked for\n", said.String())
+	said.Reset()
+	r = summarized(fakereceiver.Data{Stacks: []fakereceiver.Stack{stackOf(1, 1, nativeFrame("f"))}})
+	r.Messages, r.Quiet = terminal.NewMessages(&said, 0), true
+	r.summarize(nil)
+	assert.Empty(t, said.String())
 }
