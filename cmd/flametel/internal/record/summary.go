@@ -25,7 +25,7 @@ const (
 	maxCauses = 2
 )
 
-// summarize writes the summary, at most eight lines.
+// summarize writes the summary.
 func (r *recording) summarize(interrupted os.Signal) {
 	if r.Quiet {
 		if r.nothing() && r.command == nil && interrupted == nil { // else the exit code is not about samples
@@ -48,16 +48,14 @@ func (r *recording) summary(interrupted os.Signal) []string {
 	} else {
 		lines = append(lines, r.totals(k, shown))
 	}
-	functions := topFunctions
 	if text := unknownModules(shown); text != "" {
 		lines = append(lines, text)
-		functions-- // to stay within the lines of a summary
 	}
 	if a := k.Accounting; a != nil && a.Taken > 0 {
 		lines = append(lines, losses(a))
 	}
 	lines = append(lines, r.others()...)
-	top := shown.Top(functions)
+	top := shown.Top(topFunctions)
 	if len(top) > 0 {
 		lines[len(lines)-1] += "; top " + first.by() + ":"
 	}

@@ -104,7 +104,7 @@ func TestSummary(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			lines := summarized(test.data).summary(test.interrupted)
-			assert.LessOrEqual(t, len(lines), 8)
+			assert.LessOrEqual(t, len(lines), 9)
 			for _, line := range lines {
 				assert.NotContains(t, line, "\x1b")
 				assert.LessOrEqual(t, utf8.RuneCountInString(line), 160)
