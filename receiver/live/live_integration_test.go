@@ -6,12 +6,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 func open(t *testing.T, o Options) Source {
@@ -67,6 +69,36 @@ func TestCallsSinceTheLastLook(t *testing.T) {
 	for _, c := range calls {
 		assert.NotEqual(t, "clock_nanosleep", c.Name, "it was told already")
 	}
+}
+
+// A pipe of 256 pages has an array of 256 buffers, too large for a cache.
+func TestLargeAllocationsOfAPipe(t *testing.T) {
+	t.Parallel()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer func() { _, _ = r.Close(), w.Close() }()
+	s := open(t, Options{Family: Allocations, PIDs: []int{os.Getpid()}, MinBytes: 8193})
+	const times, size = 100, 256
+	resize := func(pages int) {
+		_, err := unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, pages*os.Getpagesize())
+		require.NoError(t, err)
+	}
+	for range times {
+		resize(size)
+		resize(1)
+	}
+	events, lost, err := s.Events()
+	require.NoError(t, err)
+	assert.Zero(t, lost)
+	bySize := map[int64]int{}
+	for _, e := range events {
+		if e.TID == unix.Gettid() && e.What == "kmalloc" {
+			bySize[e.Bytes]++
+		}
+	}
+	assert.Equal(t, map[int64]int{16 << 10: times}, bySize, "256 buffers of 40 bytes, on pages")
 }
 
 func TestWhatDoesNotExist(t *testing.T) {

@@ -17,6 +17,8 @@ type stream struct {
 	family string
 	stream *bpf.Stream
 
+	allocations allocations
+
 	before  map[callKey]bpf.CallTimes
 	callers map[callerKey]time.Duration
 }
@@ -48,6 +50,9 @@ func (s *stream) Events() (events []Event, lost uint64, err error) {
 	})
 	if err != nil {
 		return nil, 0, err
+	}
+	if s.family == Allocations {
+		events = s.allocations.once(events)
 	}
 	lost, err = s.stream.Lost()
 	return events, lost, err
@@ -93,7 +98,7 @@ func describeWait(to *Event, e *bpf.LiveEvent) {
 
 func describeAllocation(to *Event, e *bpf.LiveEvent) {
 	to.Bytes, to.Cache = e.Result, e.Text
-	to.What = map[uint64]string{bpf.LiveKmalloc: "kmalloc", bpf.LiveSlab: "slab", bpf.LivePages: "pages"}[e.Detail]
+	to.What = map[uint64]string{bpf.LiveKmalloc: kmalloc, bpf.LiveSlab: slab, bpf.LivePages: pages}[e.Detail]
 }
 
 // Calls implements Source.

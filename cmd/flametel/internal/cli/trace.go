@@ -71,7 +71,7 @@ What:
   opens         open, openat, openat2, creat: descriptor or error, time it took, path
   reads         read, pread, readv, preadv, sendfile of regular files: bytes, time, path
   offcpu        threads that did not run, why, for how long, and in which call
-  allocations   memory that the kernel allocated; pages of a large kmalloc are shown twice
+  allocations   memory that the kernel allocated; pages by which a slab grows are shown, too
   retransmits   what TCP sent again (SYN, SYN-ACK, data, loss probe), and whose connection it is
 
 Flags:
