@@ -70,7 +70,7 @@ type Call struct {
 	Count  uint64
 	Time   time.Duration
 	Errors uint64
-	// P99 is the time that 99 of 100 calls took at most, within a fifth.
+	// P99 is the time that 99 of 100 calls took at most, within a quarter.
 	P99 time.Duration
 	// TopPID is who spent the most time in them, TopComm the name of a thread.
 	TopPID  int

@@ -128,7 +128,7 @@ func (s *stream) Calls() ([]Call, uint64, error) {
 		who := top[key]
 		calls = append(calls, Call{
 			Name: sysname.Name(t.Number, t.Compat), Count: t.Count, Time: t.Time, Errors: t.Errors,
-			P99: quantile(slots, 0.99), TopPID: int(who.PID), TopComm: who.Comm,
+			P99: p99(slots, t.Time), TopPID: int(who.PID), TopComm: who.Comm,
 		})
 	}
 	slices.SortFunc(calls, func(a, b Call) int {
@@ -157,17 +157,25 @@ func (s *stream) top(callers []bpf.Caller) map[callKey]bpf.Caller {
 	return top
 }
 
-// quantile returns the middle of the slot that holds the q-th part of all.
-func quantile(slots []uint64, q float64) time.Duration {
-	var all, upTo uint64
+// p99 is the time that 99 of 100 calls took at most, as well as slots and the sum of
+// all times tell it.
+func p99(slots []uint64, sum time.Duration) time.Duration {
+	var all uint64
 	for _, n := range slots {
 		all += n
 	}
+	rank, before := 0.99*float64(all), uint64(0)
 	for i, n := range slots {
-		upTo += n
-		if n > 0 && float64(upTo) >= q*float64(all) {
-			return (bpf.SlotStart(i) + bpf.SlotStart(i+1)) / 2
+		if before += n; n == 0 || float64(before) < rank {
+			continue
 		}
+		start, end := bpf.SlotStart(i), bpf.SlotStart(i+1)
+		part := 1 - (float64(before)-rank)/float64(n)
+		t := start + time.Duration(part*float64(end-start))
+		if n == all { // the mean is in the same slot
+			t = max(t, sum/time.Duration(all))
+		}
+		return min(t, sum) // no call took longer than all
 	}
 	return 0
 }

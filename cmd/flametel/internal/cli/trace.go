@@ -66,8 +66,8 @@ Examples:
   flametel trace --json -d 60 retransmits >log      a minute, for programs
 
 What:
-  syscalls      each second the calls by name: how many, errors, time, mean, p99, and who
-                spent the most time in them, most time first
+  syscalls      each second the calls by name: how many, errors, time, mean, p99 (read off a
+                histogram, within a quarter), and who spent the most time in them
   opens         open, openat, openat2, creat: descriptor or error, time it took, path
   reads         read, pread, readv, preadv, sendfile of regular files: bytes, time, path
   offcpu        threads that did not run, why, for how long, and in which call
