@@ -42,7 +42,7 @@ func newTrace(s *record.Settings, code *int) *cobra.Command {
 	flags.VarP(pids{&opts.PIDs}, "pid", "p", "")
 	flags.StringVarP(&opts.Name, "name", "n", "", "")
 	flags.BoolVarP(&opts.FailedOnly, "failed", "x", false, "")
-	flags.VarP(seconds{&opts.MinDuration}, "min-duration", "m", "")
+	flags.VarP(secondsOrNone{seconds{&opts.MinDuration}}, "min-duration", "m", "")
 	flags.Var(integer{&minBytes}, "min-size", "")
 	flags.VarP(seconds{&opts.Duration}, "duration", "d", "")
 	flags.VarP(seconds{&opts.Interval}, "interval", "i", "")
@@ -78,7 +78,7 @@ Flags:
   -p, --pid PID               a process and its children; repeat it, or join with commas
   -n, --name NAME             only threads whose name contains it (not for syscalls)
   -x, --failed                only calls that failed
-  -m, --min-duration TIME     only what took as long               (default 0, offcpu: 1ms)
+  -m, --min-duration TIME     only what took as long; 0 is all     (default 0, offcpu: 1ms)
       --min-size BYTES        of allocations                                   (default 65536)
   -d, --duration TIME         how long, up to 24h                   (default: until Ctrl-C)
   -i, --interval TIME         how often syscalls prints its table, 100ms to 1h     (default 1s)

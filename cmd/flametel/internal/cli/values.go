@@ -45,6 +45,19 @@ func (s seconds) set(n float64) error {
 	return nil
 }
 
+// secondsOrNone is seconds for a flag for which no time at all has a meaning.
+type secondsOrNone struct{ seconds }
+
+func (s secondsOrNone) Set(text string) error {
+	n, err := strconv.ParseFloat(text, 64)
+	d, err2 := time.ParseDuration(text)
+	if err == nil && n == 0 || err2 == nil && d == 0 {
+		*s.to = 0
+		return nil
+	}
+	return s.seconds.Set(text)
+}
+
 // integer is a flag for a whole number.
 type integer struct{ to *int }
 
