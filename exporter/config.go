@@ -8,10 +8,13 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/component"
+	"go.opentelemetry.io/collector/confmap"
 
 	"github.com/flametel/flametel/exporter/choose"
 	"github.com/flametel/flametel/exporter/formats"
+	"github.com/flametel/flametel/exporter/internal/metadata"
 	"github.com/flametel/flametel/exporter/svg"
+	"github.com/flametel/flametel/internal/confighelp"
 )
 
 // Config is the configuration of the exporter. README.md lists the same keys.
@@ -88,9 +91,13 @@ func createDefaultConfig() component.Config {
 	}
 }
 
+// Unmarshal implements confmap.Unmarshaler: an unknown key is told with the one
+// that may be meant.
+func (c *Config) Unmarshal(conf *confmap.Conf) error { return confighelp.Unmarshal(conf, c) }
+
 // Validate returns all problems at once, each with the key that it is about.
 func (c *Config) Validate() error {
-	return errors.Join(
+	return confighelp.All(metadata.Type,
 		c.validatePath(),
 		c.validateFormat(),
 		c.validateLayout(),

@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"go.opentelemetry.io/collector/config/configoptional"
+	"go.opentelemetry.io/collector/confmap"
 
+	"github.com/flametel/flametel/internal/confighelp"
+	"github.com/flametel/flametel/receiver/internal/metadata"
 	"github.com/flametel/flametel/symbolize/debuginfo/debuginfod"
 )
 
@@ -178,6 +181,10 @@ const (
 	maxContainerID = 64
 )
 
+// Unmarshal implements confmap.Unmarshaler: an unknown key is told with the one
+// that may be meant.
+func (c *Config) Unmarshal(conf *confmap.Conf) error { return confighelp.Unmarshal(conf, c) }
+
 // Validate returns all problems at once. It looks only at the configuration,
 // not at the host.
 func (c *Config) Validate() error {
@@ -196,7 +203,7 @@ func (c *Config) Validate() error {
 		errs = append(errs, between("window", c.Window, minDrainInterval, maxWindow))
 	}
 	errs = append(errs, c.Symbols.validate())
-	return errors.Join(errs...)
+	return confighelp.All(metadata.Type, errs...)
 }
 
 func (s *SymbolsConfig) validate() error {

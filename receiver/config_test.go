@@ -164,7 +164,7 @@ func TestValidateReportsAll(t *testing.T) {
 	}
 	err = cfg.Validate()
 	require.Error(t, err)
-	assert.Equal(t, want, strings.Split(err.Error(), "\n"))
+	assert.Equal(t, want, strings.Split(err.Error(), "\nebpf_profiler: "))
 }
 
 func TestValidateBounds(t *testing.T) {
