@@ -24,7 +24,7 @@ func (o *Options) receiverConfig(f xreceiver.Factory, pids []int) *receiver.Conf
 		k.enable(cfg)
 	}
 	cfg.Targets.PIDs = pids
-	cfg.Targets.FromExec = len(o.Command) > 0
+	cfg.Targets.FromExec = len(o.Command) > 0 && len(pids) > 0 // a printed configuration names no process
 	for _, c := range o.Cgroups {
 		cfg.Targets.Cgroups = append(cfg.Targets.Cgroups, cgroupPath(c))
 	}
