@@ -3,6 +3,7 @@ package cli
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,7 +35,7 @@ func completeTargets(cmd *cobra.Command) {
 		return processes("/proc"), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
 	})
 	_ = cmd.RegisterFlagCompletionFunc("cgroup", func(_ *cobra.Command, _ []string, begun string) ([]string, cobra.ShellCompDirective) {
-		return cgroups("/sys/fs/cgroup", begun), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		return cgroups(record.CgroupRoots(), begun), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
 	offer(cmd, "container", nil)
 }
@@ -70,18 +71,21 @@ func processes(root string) []string {
 	return list
 }
 
-// cgroups lists those below the one whose path has been begun.
-func cgroups(root, begun string) []string {
+// cgroups lists those below the one whose path has been begun, in all trees.
+func cgroups(roots []string, begun string) []string {
 	dir, _ := filepath.Split("/" + strings.TrimPrefix(begun, "/"))
-	entries, err := os.ReadDir(filepath.Join(root, filepath.Clean(dir)))
-	if err != nil {
-		return nil
-	}
 	var list []string
-	for _, e := range entries {
-		if e.IsDir() && len(list) < maxOffered && terminal.Escape(e.Name()) == e.Name() {
-			list = append(list, filepath.Join(dir, e.Name()))
+	for _, root := range roots {
+		entries, err := os.ReadDir(filepath.Join(root, filepath.Clean(dir)))
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if e.IsDir() && len(list) < maxOffered && terminal.Escape(e.Name()) == e.Name() {
+				list = append(list, filepath.Join(dir, e.Name()))
+			}
 		}
 	}
-	return list
+	slices.Sort(list)
+	return slices.Compact(list)
 }

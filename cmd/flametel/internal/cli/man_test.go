@@ -111,10 +111,13 @@ func TestProcessesAreOfferedByNumberAndName(t *testing.T) {
 
 func TestCgroupsAreOffered(t *testing.T) {
 	t.Parallel()
-	root := t.TempDir()
+	root, other := t.TempDir(), t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "system.slice", "nginx.service"), 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "user.slice"), 0o755))
-	assert.Equal(t, []string{"/system.slice", "/user.slice"}, cgroups(root, ""))
-	assert.Equal(t, []string{"/system.slice/nginx.service"}, cgroups(root, "/system.slice/ng"))
-	assert.Empty(t, cgroups(root, "/../../etc/"))
+	require.NoError(t, os.MkdirAll(filepath.Join(other, "batch"), 0o755))
+	require.NoError(t, os.MkdirAll(filepath.Join(other, "user.slice"), 0o755))
+	assert.Equal(t, []string{"/system.slice", "/user.slice"}, cgroups([]string{root}, ""))
+	assert.Equal(t, []string{"/batch", "/system.slice", "/user.slice"}, cgroups([]string{root, other}, ""), "of two trees")
+	assert.Equal(t, []string{"/system.slice/nginx.service"}, cgroups([]string{other, root}, "/system.slice/ng"))
+	assert.Empty(t, cgroups([]string{root}, "/../../etc/"))
 }

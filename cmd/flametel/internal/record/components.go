@@ -114,5 +114,5 @@ func Subject(o *Options) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return o.subject(process), checkCgroups(o.Cgroups, cgroupRoots(cgroupRoot))
+	return o.subject(process), checkCgroups(o.Cgroups, CgroupRoots())
 }

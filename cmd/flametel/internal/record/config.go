@@ -40,7 +40,7 @@ const cgroupRoot = "/sys/fs/cgroup"
 
 // cgroupPath is the path of a cgroup within the tree, which people also give
 // with the folder in which the tree is mounted, or without the first slash.
-func cgroupPath(c string) string { return inTree(c, append(cgroupRoots(cgroupRoot), cgroupRoot)) }
+func cgroupPath(c string) string { return inTree(c, append(CgroupRoots(), cgroupRoot)) }
 
 // inTree takes the first of the folders in which a tree is mounted off a path.
 func inTree(c string, roots []string) string {

@@ -93,7 +93,7 @@ func (r *recording) dryTarget(p *preflightReport) (err error) {
 	if r.process, err = checkProcesses(r.PIDs); err != nil {
 		return err
 	}
-	if err := checkCgroups(r.Cgroups, cgroupRoots(cgroupRoot)); err != nil {
+	if err := checkCgroups(r.Cgroups, CgroupRoots()); err != nil {
 		return err
 	}
 	if len(r.Command) > 0 {

@@ -61,7 +61,7 @@ func (r *recording) prepare() (err error) {
 	if r.process, err = checkProcesses(r.PIDs); err != nil {
 		return err
 	}
-	if err := checkCgroups(r.Cgroups, cgroupRoots(cgroupRoot)); err != nil {
+	if err := checkCgroups(r.Cgroups, CgroupRoots()); err != nil {
 		return err
 	}
 	for _, id := range absent(r.Containers, "/proc") {

@@ -50,6 +50,9 @@ func checkCgroups(list, roots []string) error {
 	return nil
 }
 
+// CgroupRoots are where trees of cgroups are mounted on this host.
+func CgroupRoots() []string { return cgroupRoots(cgroupRoot) }
+
 // cgroupRoots are where trees of cgroups are mounted below a folder: the folder
 // itself if there is one tree, else one for each kind of resource.
 func cgroupRoots(folder string) (roots []string) {
