@@ -125,6 +125,8 @@ func (r *recording) start(ctx context.Context) (err error) {
 		}
 		pids = []int{r.command.PID()}
 	}
+	back := hurry() // not sooner: the command would inherit it
+	defer back()
 	r.signals = watchSignals(r)
 	if r.pipeline, err = newPipeline(ctx, r.Settings, r.Options, pids, r.outputs); err != nil {
 		return err
@@ -228,6 +230,7 @@ func (r *recording) wait() outcome {
 // recorded before a failure is written as well.
 func (r *recording) finish(why outcome) (int, error) {
 	r.elapsed, r.ended = time.Since(r.began), why
+	back := hurry()
 	stopErr := r.during("naming the last samples", r.stop)
 	writeErr := r.during("writing "+r.names(), r.pipeline.write)
 	if writeErr == nil || len(r.present()) > 0 {
@@ -235,6 +238,7 @@ func (r *recording) finish(why outcome) (int, error) {
 		r.sayEnded()
 		r.summarize(why.signal)
 	}
+	back()
 	code := r.code(why)
 	if r.command != nil {
 		code = r.awaitCommand()
