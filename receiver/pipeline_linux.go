@@ -79,6 +79,8 @@ func (h *hostSource) Start(context.Context) (err error) {
 	if h.symbolizer, h.debuginfod, err = newSymbolizer(&h.cfg.Symbols); err != nil {
 		return err
 	}
+	// The kernel's symbols are asked for soon, and take a while to read.
+	h.background.Go(func() { h.symbolizer.KernelRanges() })
 	h.registry = process.New(h.symbolizer, process.Options{CommandLines: h.cfg.ResourceAttributes.CommandLine})
 	h.targets = newTargets(&h.cfg.Targets)
 	h.unwinding.open(h)
@@ -93,9 +95,9 @@ func (h *hostSource) Start(context.Context) (err error) {
 
 // startSources starts all kinds at the same time: the kernel takes a while to
 // verify each, in which those that run already are not drained but relieved. The
-// processes that were named are sampled when their unwind tables are loaded, and
-// loaded is closed, or soon after.
-func (h *hostSource) startSources(loaded <-chan struct{}) error {
+// processes that were named are sampled when their unwind tables are loaded, or soon
+// after.
+func (h *hostSource) startSources(p *preloading) error {
 	list := newSources(h)
 	failed := make([]error, len(list))
 	relievers := make([]*reliever, len(list))
@@ -109,7 +111,7 @@ func (h *hostSource) startSources(loaded <-chan struct{}) error {
 		})
 	}
 	starting.Wait()
-	h.await(loaded)
+	h.await(p)
 	var errs, skipped []error
 	for i, src := range list {
 		if failed[i] == nil {

@@ -17,24 +17,31 @@ import (
 const (
 	// preloadPatience bounds how long sampling waits for unwind tables. Those of
 	// most programs are loaded while the kernel verifies ours.
-	preloadPatience = 50 * time.Millisecond
+	preloadPatience = 200 * time.Millisecond
 	// On a whole host the tables of a few processes are loaded before they are
 	// sampled: those with most CPU time, as far as they have used some.
 	mostPreloaded = 16
 	busyCPUTime   = 100 * time.Millisecond
 )
 
-// preload loads the unwind tables of processes that run already, in the background.
-// The channel is closed when it is done.
-func (h *hostSource) preload() <-chan struct{} {
-	done := make(chan struct{})
+// preloading is what goes on before sampling begins. The channels are closed when new
+// programs are followed, and when the tables of those that run are loaded.
+type preloading struct{ followed, loaded chan struct{} }
+
+// preload follows new programs and loads the unwind tables of processes that run
+// already, in the background.
+func (h *hostSource) preload() *preloading {
+	p := &preloading{make(chan struct{}), make(chan struct{})}
 	u := &h.unwinding
 	if u.manager == nil {
-		close(done)
-		return done
+		close(p.followed)
+		close(p.loaded)
+		return p
 	}
 	h.background.Go(func() {
-		defer close(done)
+		defer close(p.loaded)
+		u.followExecs()
+		close(p.followed)
 		running, err := u.tables.Running()
 		if err == nil {
 			err = u.manager.Preload(h.stop, h.likely(running))
@@ -43,17 +50,18 @@ func (h *hostSource) preload() <-chan struct{} {
 			h.log.Warn("Programs that run already get their unwind tables at their first sample, which has no complete stack.", zap.Error(err))
 		}
 	})
-	return done
+	return p
 }
 
-// await waits for the tables of the processes that were named; all others are
-// sampled already.
-func (h *hostSource) await(loaded <-chan struct{}) {
+// await waits until no program begins unseen, and for the tables of the processes
+// that were named; all others are sampled already.
+func (h *hostSource) await(p *preloading) {
+	<-p.followed
 	if len(h.cfg.Targets.PIDs) == 0 {
 		return
 	}
 	select {
-	case <-loaded:
+	case <-p.loaded:
 	case <-time.After(preloadPatience):
 	}
 }

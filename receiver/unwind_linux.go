@@ -38,9 +38,6 @@ func (u *unwinding) open(h *hostSource) {
 		return
 	}
 	u.tables = tables
-	if err := tables.FollowExecs(); err != nil {
-		h.log.Warn("New programs get their unwind tables at their first sample, which has no complete stack.", zap.Error(err))
-	}
 	u.manager = unwindtable.New(unwindtable.Options{
 		Kernel:    tables,
 		Processes: h.registry,
@@ -50,6 +47,14 @@ func (u *unwinding) open(h *hostSource) {
 		ColdAfter: 3 * max(h.cfg.DrainInterval, time.Second), // three drains see what is hot
 		Now:       monotonic,
 	})
+}
+
+// followExecs makes new programs ask for their tables. The kernel verifies for a
+// while what that needs: other programs are loaded meanwhile.
+func (u *unwinding) followExecs() {
+	if err := u.tables.FollowExecs(); err != nil {
+		u.log.Warn("New programs get their unwind tables at their first sample, which has no complete stack.", zap.Error(err))
+	}
 }
 
 // profiled tells whether a process is a target, or may become one.
