@@ -10,6 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// tick is how far the kernel's clock for the times of files may be behind: the time
+// between two interrupts of its timer, at 100 in a second.
+const tick = 10 * time.Millisecond
+
 // give makes a file that was written since a time another user's. One that others
 // have put in its place, or have another name for, is left alone.
 func give(path string, uid, gid uint32, since time.Time) error {
@@ -23,7 +27,7 @@ func give(path string, uid, gid uint32, since time.Time) error {
 		return err
 	}
 	const mode = unix.S_IFREG | 0o600 // as the exporter makes files
-	old := time.Unix(st.Mtim.Unix()).Before(since.Truncate(time.Second))
+	old := time.Unix(st.Mtim.Unix()).Before(since.Add(-tick).Truncate(time.Second))
 	if st.Mode != mode || st.Nlink != 1 || int(st.Uid) != os.Geteuid() || old {
 		return errors.New("it is not the file that was written")
 	}
