@@ -68,7 +68,11 @@ type fixture struct {
 
 func startFixture(t testing.TB, name string, args ...string) *fixture {
 	t.Helper()
-	program := build(t, name)
+	return startProgram(t, build(t, name), args...)
+}
+
+func startProgram(t testing.TB, program string, args ...string) *fixture {
+	t.Helper()
 	inRead, inWrite, err := os.Pipe()
 	require.NoError(t, err)
 	outRead, outWrite, err := os.Pipe()

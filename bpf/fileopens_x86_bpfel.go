@@ -192,6 +192,7 @@ const (
 	fileOpensMapCounts0          = "counts_0"
 	fileOpensMapCounts1          = "counts_1"
 	fileOpensMapKnownPaths       = "known_paths"
+	fileOpensMapOpensEnds        = "opens_ends"
 	fileOpensMapPathTexts        = "path_texts"
 	fileOpensMapScratch          = "scratch"
 	fileOpensMapSeenRoom         = "seen_room"
@@ -202,8 +203,11 @@ const (
 	fileOpensMapUnwindRequests   = "unwind_requests"
 	fileOpensMapUnwindRows       = "unwind_rows"
 	fileOpensMapUnwindSpaces     = "unwind_spaces"
+	fileOpensProgOpensCall       = "opens_call"
+	fileOpensProgOpensDone       = "opens_done"
 	fileOpensProgOpensEnter      = "opens_enter"
 	fileOpensProgOpensExit       = "opens_exit"
+	fileOpensProgOpensReturn     = "opens_return"
 	fileOpensProgOpensThreadExit = "opens_thread_exit"
 	fileOpensVarAlwaysNs         = "always_ns"
 	fileOpensVarByDuration       = "by_duration"
@@ -266,8 +270,11 @@ type fileOpensSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type fileOpensProgramSpecs struct {
+	OpensCall       *ebpf.ProgramSpec `ebpf:"opens_call"`
+	OpensDone       *ebpf.ProgramSpec `ebpf:"opens_done"`
 	OpensEnter      *ebpf.ProgramSpec `ebpf:"opens_enter"`
 	OpensExit       *ebpf.ProgramSpec `ebpf:"opens_exit"`
+	OpensReturn     *ebpf.ProgramSpec `ebpf:"opens_return"`
 	OpensThreadExit *ebpf.ProgramSpec `ebpf:"opens_thread_exit"`
 }
 
@@ -282,6 +289,7 @@ type fileOpensMapSpecs struct {
 	Counts0        *ebpf.MapSpec `ebpf:"counts_0"`
 	Counts1        *ebpf.MapSpec `ebpf:"counts_1"`
 	KnownPaths     *ebpf.MapSpec `ebpf:"known_paths"`
+	OpensEnds      *ebpf.MapSpec `ebpf:"opens_ends"`
 	PathTexts      *ebpf.MapSpec `ebpf:"path_texts"`
 	Scratch        *ebpf.MapSpec `ebpf:"scratch"`
 	SeenRoom       *ebpf.MapSpec `ebpf:"seen_room"`
@@ -344,6 +352,7 @@ type fileOpensMaps struct {
 	Counts0        *ebpf.Map `ebpf:"counts_0"`
 	Counts1        *ebpf.Map `ebpf:"counts_1"`
 	KnownPaths     *ebpf.Map `ebpf:"known_paths"`
+	OpensEnds      *ebpf.Map `ebpf:"opens_ends"`
 	PathTexts      *ebpf.Map `ebpf:"path_texts"`
 	Scratch        *ebpf.Map `ebpf:"scratch"`
 	SeenRoom       *ebpf.Map `ebpf:"seen_room"`
@@ -365,6 +374,7 @@ func (m *fileOpensMaps) Close() error {
 		m.Counts0,
 		m.Counts1,
 		m.KnownPaths,
+		m.OpensEnds,
 		m.PathTexts,
 		m.Scratch,
 		m.SeenRoom,
@@ -405,15 +415,21 @@ type fileOpensVariables struct {
 //
 // It can be passed to loadFileOpensObjects or ebpf.CollectionSpec.LoadAndAssign.
 type fileOpensPrograms struct {
+	OpensCall       *ebpf.Program `ebpf:"opens_call"`
+	OpensDone       *ebpf.Program `ebpf:"opens_done"`
 	OpensEnter      *ebpf.Program `ebpf:"opens_enter"`
 	OpensExit       *ebpf.Program `ebpf:"opens_exit"`
+	OpensReturn     *ebpf.Program `ebpf:"opens_return"`
 	OpensThreadExit *ebpf.Program `ebpf:"opens_thread_exit"`
 }
 
 func (p *fileOpensPrograms) Close() error {
 	return _FileOpensClose(
+		p.OpensCall,
+		p.OpensDone,
 		p.OpensEnter,
 		p.OpensExit,
+		p.OpensReturn,
 		p.OpensThreadExit,
 	)
 }

@@ -160,6 +160,7 @@ const (
 	fileReadsMapCounts1          = "counts_1"
 	fileReadsMapKnownPaths       = "known_paths"
 	fileReadsMapPathTexts        = "path_texts"
+	fileReadsMapReadsEnds        = "reads_ends"
 	fileReadsMapScratch          = "scratch"
 	fileReadsMapSeenRoom         = "seen_room"
 	fileReadsMapSpilledCalls     = "spilled_calls"
@@ -169,8 +170,11 @@ const (
 	fileReadsMapUnwindRequests   = "unwind_requests"
 	fileReadsMapUnwindRows       = "unwind_rows"
 	fileReadsMapUnwindSpaces     = "unwind_spaces"
+	fileReadsProgReadsCall       = "reads_call"
+	fileReadsProgReadsDone       = "reads_done"
 	fileReadsProgReadsEnter      = "reads_enter"
 	fileReadsProgReadsExit       = "reads_exit"
+	fileReadsProgReadsReturn     = "reads_return"
 	fileReadsProgReadsThreadExit = "reads_thread_exit"
 	fileReadsVarAlwaysNs         = "always_ns"
 	fileReadsVarByDuration       = "by_duration"
@@ -233,8 +237,11 @@ type fileReadsSpecs struct {
 //
 // It can be passed ebpf.CollectionSpec.Assign.
 type fileReadsProgramSpecs struct {
+	ReadsCall       *ebpf.ProgramSpec `ebpf:"reads_call"`
+	ReadsDone       *ebpf.ProgramSpec `ebpf:"reads_done"`
 	ReadsEnter      *ebpf.ProgramSpec `ebpf:"reads_enter"`
 	ReadsExit       *ebpf.ProgramSpec `ebpf:"reads_exit"`
+	ReadsReturn     *ebpf.ProgramSpec `ebpf:"reads_return"`
 	ReadsThreadExit *ebpf.ProgramSpec `ebpf:"reads_thread_exit"`
 }
 
@@ -249,6 +256,7 @@ type fileReadsMapSpecs struct {
 	Counts1        *ebpf.MapSpec `ebpf:"counts_1"`
 	KnownPaths     *ebpf.MapSpec `ebpf:"known_paths"`
 	PathTexts      *ebpf.MapSpec `ebpf:"path_texts"`
+	ReadsEnds      *ebpf.MapSpec `ebpf:"reads_ends"`
 	Scratch        *ebpf.MapSpec `ebpf:"scratch"`
 	SeenRoom       *ebpf.MapSpec `ebpf:"seen_room"`
 	SpilledCalls   *ebpf.MapSpec `ebpf:"spilled_calls"`
@@ -310,6 +318,7 @@ type fileReadsMaps struct {
 	Counts1        *ebpf.Map `ebpf:"counts_1"`
 	KnownPaths     *ebpf.Map `ebpf:"known_paths"`
 	PathTexts      *ebpf.Map `ebpf:"path_texts"`
+	ReadsEnds      *ebpf.Map `ebpf:"reads_ends"`
 	Scratch        *ebpf.Map `ebpf:"scratch"`
 	SeenRoom       *ebpf.Map `ebpf:"seen_room"`
 	SpilledCalls   *ebpf.Map `ebpf:"spilled_calls"`
@@ -330,6 +339,7 @@ func (m *fileReadsMaps) Close() error {
 		m.Counts1,
 		m.KnownPaths,
 		m.PathTexts,
+		m.ReadsEnds,
 		m.Scratch,
 		m.SeenRoom,
 		m.SpilledCalls,
@@ -369,15 +379,21 @@ type fileReadsVariables struct {
 //
 // It can be passed to loadFileReadsObjects or ebpf.CollectionSpec.LoadAndAssign.
 type fileReadsPrograms struct {
+	ReadsCall       *ebpf.Program `ebpf:"reads_call"`
+	ReadsDone       *ebpf.Program `ebpf:"reads_done"`
 	ReadsEnter      *ebpf.Program `ebpf:"reads_enter"`
 	ReadsExit       *ebpf.Program `ebpf:"reads_exit"`
+	ReadsReturn     *ebpf.Program `ebpf:"reads_return"`
 	ReadsThreadExit *ebpf.Program `ebpf:"reads_thread_exit"`
 }
 
 func (p *fileReadsPrograms) Close() error {
 	return _FileReadsClose(
+		p.ReadsCall,
+		p.ReadsDone,
 		p.ReadsEnter,
 		p.ReadsExit,
+		p.ReadsReturn,
 		p.ReadsThreadExit,
 	)
 }

@@ -1,6 +1,41 @@
 package bpf
 
-import "time"
+import (
+	"runtime"
+	"time"
+)
+
+// Functions that carry out the calls of filecalls.h: arch/x86/entry/syscalls/ of the
+// kernel, and arch/arm64/include/asm/unistd32.h. On arm64 both sorts of programs
+// come by some of them.
+var (
+	openFunctions = map[string][]string{
+		"amd64": {"__x64_sys_open", "__x64_sys_openat", "__x64_sys_openat2", "__x64_sys_creat"},
+		"arm64": {"__arm64_sys_openat", "__arm64_sys_openat2", "__arm64_sys_creat"},
+	}
+	openFunctions32 = map[string][]string{
+		"amd64": {"__ia32_compat_sys_open", "__ia32_compat_sys_openat", "__ia32_sys_openat2", "__ia32_sys_creat"},
+		"arm64": {"__arm64_compat_sys_open", "__arm64_compat_sys_openat"},
+	}
+	readFunctions = map[string][]string{
+		"amd64": {
+			"__x64_sys_read", "__x64_sys_pread64", "__x64_sys_readv", "__x64_sys_preadv", "__x64_sys_preadv2", "__x64_sys_sendfile64",
+		},
+		"arm64": {
+			"__arm64_sys_read", "__arm64_sys_pread64", "__arm64_sys_readv", "__arm64_sys_preadv", "__arm64_sys_preadv2", "__arm64_sys_sendfile64",
+		},
+	}
+	readFunctions32 = map[string][]string{
+		"amd64": {
+			"__ia32_sys_read", "__ia32_sys_ia32_pread64", "__ia32_sys_readv", "__ia32_compat_sys_preadv",
+			"__ia32_compat_sys_preadv2", "__ia32_compat_sys_sendfile", "__ia32_sys_sendfile64",
+		},
+		"arm64": {
+			"__arm64_compat_sys_aarch32_pread64", "__arm64_compat_sys_preadv", "__arm64_compat_sys_preadv2",
+			"__arm64_compat_sys_sendfile", "__arm64_compat_sys_sendfile64",
+		},
+	}
+)
 
 // FileOpenOptions set up FileOpens.
 type FileOpenOptions struct {
@@ -29,10 +64,12 @@ func FileOpens(o FileOpenOptions) *Probe {
 			fileOpensVarLookNs:     uint64(o.LookInterval),
 			fileOpensVarAlwaysNs:   uint64(minAlways),
 		}},
-		hooks: []hook{
-			{program: fileOpensProgOpensThreadExit, event: "sched_process_exit", since: "5.5"},
-			{program: fileOpensProgOpensExit, event: "sys_exit", since: "5.5"},
-			{program: fileOpensProgOpensEnter, event: "sys_enter", since: "5.5"},
+		hooks: []hook{{program: fileOpensProgOpensThreadExit, event: "sched_process_exit", since: "5.5"}},
+		calls: &callPrograms{
+			enter: fileOpensProgOpensEnter, exit: fileOpensProgOpensExit,
+			call: fileOpensProgOpensCall, done: fileOpensProgOpensDone,
+			returns: fileOpensProgOpensReturn, ends: fileOpensMapOpensEnds,
+			functions: openFunctions[runtime.GOARCH], functions32: openFunctions32[runtime.GOARCH],
 		},
 		events: 8192,
 		more:   readCells,
@@ -58,10 +95,12 @@ func FileReads(o FileReadOptions) *Probe {
 			fileReadsVarLookNs:   uint64(o.LookInterval),
 			fileReadsVarAlwaysNs: uint64(minAlways),
 		}},
-		hooks: []hook{
-			{program: fileReadsProgReadsThreadExit, event: "sched_process_exit", since: "5.5"},
-			{program: fileReadsProgReadsExit, event: "sys_exit", since: "5.5"},
-			{program: fileReadsProgReadsEnter, event: "sys_enter", since: "5.5"},
+		hooks: []hook{{program: fileReadsProgReadsThreadExit, event: "sched_process_exit", since: "5.5"}},
+		calls: &callPrograms{
+			enter: fileReadsProgReadsEnter, exit: fileReadsProgReadsExit,
+			call: fileReadsProgReadsCall, done: fileReadsProgReadsDone,
+			returns: fileReadsProgReadsReturn, ends: fileReadsMapReadsEnds,
+			functions: readFunctions[runtime.GOARCH], functions32: readFunctions32[runtime.GOARCH],
 		},
 		events: 8192,
 	}

@@ -48,6 +48,10 @@ type Options struct {
 	// OnTablesRefused is told why the kernel's verifier refused to walk by
 	// tables; the sampler does without them then.
 	OnTablesRefused func(error)
+	// OnCallHooks is told where a kind that looks at some system calls sees them: at
+	// the functions of the kernel that carry them out if refused is nil; else at
+	// the tracepoints of all calls, because of refused. What is counted is the same.
+	OnCallHooks func(refused error)
 	// Without are tracepoints and functions that count as missing, as on another
 	// kernel: for tests of a Tracer.
 	Without []string

@@ -15,6 +15,11 @@ import (
 type Probe struct {
 	object *object
 	hooks  []hook
+	// calls are hooks of two sorts, of which the kernel gets what it admits; nil
+	// for kinds that do not look at some calls.
+	calls *callPrograms
+	// slow tells that the kernel takes long to detach from the hooks.
+	slow bool
 	// clocked are programs that run on events which the kernel counts itself.
 	clocked []clocked
 	// events is how many observations to expect in a second: it sizes maps.

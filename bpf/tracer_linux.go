@@ -29,6 +29,7 @@ type Tracer struct {
 	// hooking is held for moments only, so that Stop need not wait for a drain.
 	hooking   sync.Mutex
 	links     []link.Link
+	detaching sync.WaitGroup   // from functions, see detach
 	events    map[int][]*clock // by CPU
 	stoppedAt time.Time        // zero before
 
@@ -41,10 +42,36 @@ type Tracer struct {
 // *MissingError when the kernel has not got what they need, and with a
 // *PrivilegeError when it refuses for lack of privileges. Of opts the frequency
 // and what belongs to it are not used.
-func NewTracer(p *Probe, opts Options) (_ *Tracer, err error) {
+func NewTracer(p *Probe, opts Options) (*Tracer, error) {
 	if err := opts.validateMaps(); err != nil {
 		return nil, err
 	}
+	if p.calls == nil {
+		return newTracer(p, opts)
+	}
+	t, refused := newFunctionTracer(p, opts)
+	if refused != nil {
+		var err error
+		if t, err = newTracer(p.onTracepoints(), opts); err != nil {
+			return nil, err
+		}
+	}
+	if opts.OnCallHooks != nil {
+		opts.OnCallHooks(refused)
+	}
+	return t, nil
+}
+
+// newFunctionTracer hangs on functions, all of them or none.
+func newFunctionTracer(p *Probe, opts Options) (*Tracer, error) {
+	p, err := p.onFunctions(opts.Without)
+	if err != nil {
+		return nil, err
+	}
+	return newTracer(p, opts)
+}
+
+func newTracer(p *Probe, opts Options) (_ *Tracer, err error) {
 	if opts.MapEntries == 0 {
 		opts.MapEntries = eventEntries(p.events, opts.DrainInterval, runtime.NumCPU())
 	}
@@ -100,6 +127,7 @@ func (t *Tracer) Attach() error {
 	if t.closed || !t.stoppedAt.IsZero() || len(t.links)+len(t.events) > 0 {
 		return nil
 	}
+	t.detaching.Wait()
 	if v := t.objects.programs.Variables[syscallsVarSession]; v != nil {
 		t.session++
 		if err := v.Set(t.session); err != nil {
@@ -188,16 +216,30 @@ func (t *Tracer) Detach() {
 	t.hooking.Lock()
 	defer t.hooking.Unlock()
 	t.detach()
+	t.detaching.Wait()
 }
 
+// detach ends counting. For each function that a program hangs on, the kernel waits
+// until no task can be in what it has put before the function, some 100 ms. So the
+// programs are told to count no more, and are detached in the background.
 func (t *Tracer) detach() {
-	for _, l := range t.links {
-		_ = l.Close()
-	}
+	links := t.links
 	t.links = nil
+	if t.probe.slow && len(links) > 0 {
+		_ = t.objects.programs.Variables[syscallsVarSession].Set(uint32(0)) // fails only for maps that are read-only
+		t.detaching.Go(func() { closeLinks(links) })
+	} else {
+		closeLinks(links)
+	}
 	for cpu, list := range t.events {
 		closeAll(list)
 		delete(t.events, cpu)
+	}
+}
+
+func closeLinks(links []link.Link) {
+	for _, l := range links {
+		_ = l.Close()
 	}
 }
 
@@ -320,6 +362,7 @@ func (t *Tracer) Close() error {
 		return nil
 	}
 	t.closed = true
+	t.detaching.Wait()
 	if t.cutter != nil {
 		_ = t.cutter.Close()
 	}

@@ -4,6 +4,7 @@ package receiver
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -35,7 +36,7 @@ var missing = []struct {
 	},
 	{
 		"file_opens", "opens", func(c *Config) { c.FileOpens.GetOrInsertDefault() },
-		"sys_exit", "tracepoint sys_exit, which came with Linux 5.5",
+		"sched_process_exit", "tracepoint sched_process_exit, which came with Linux 5.5",
 	},
 	{
 		"file_reads", "reads", func(c *Config) { c.FileReads.GetOrInsertDefault() },
@@ -80,7 +81,7 @@ func starting(t *testing.T, change func(*Config)) (xreceiver.Profiles, *wire, *o
 	cfg.Window, cfg.DrainInterval = 200*time.Millisecond, 100*time.Millisecond
 	change(cfg)
 	require.NoError(t, cfg.Validate())
-	core, logs := observer.New(zapcore.WarnLevel)
+	core, logs := observer.New(zapcore.InfoLevel)
 	set := nop
 	set.Logger = zap.New(core)
 	w := &wire{}
@@ -121,6 +122,23 @@ func TestKindsThatTheKernelCannotDo(t *testing.T) {
 			assert.Equal(t, []string{says}, warnings)
 		})
 	}
+}
+
+// A kind that cannot hang on a function hangs on tracepoints, and the log says why.
+func TestWhereCallsAreSeen(t *testing.T) {
+	function := map[string]string{"amd64": "__x64_sys_preadv2", "arm64": "__arm64_sys_preadv2"}[runtime.GOARCH]
+	r, _, logs := starting(t, func(c *Config) {
+		c.CPU.Enabled = false
+		c.FileReads.GetOrInsertDefault()
+		c.without = map[string][]string{"file_reads": {function}}
+	})
+	require.NoError(t, r.Start(context.Background(), componenttest.NewNopHost()))
+	require.NoError(t, r.Shutdown(context.Background()))
+	said := logs.FilterMessageSnippet("seen at tracepoints").All()
+	require.Len(t, said, 1)
+	require.Equal(t, "file_reads", said[0].ContextMap()["kind"])
+	require.Contains(t, said[0].ContextMap()["reason"], function)
+	require.Empty(t, logs.FilterMessageSnippet("seen at the functions").All())
 }
 
 // There has to be something to do.

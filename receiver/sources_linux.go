@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"go.uber.org/zap"
+
 	"github.com/flametel/flametel/bpf"
 	"github.com/flametel/flametel/receiver/internal/metadata"
 	"github.com/flametel/flametel/receiver/internal/source"
@@ -42,6 +44,7 @@ func newSources(h *hostSource) []source.Source {
 		opts := shared
 		opts.ByDuration = h.meter != nil && slices.ContainsFunc(durations, cfg.Metrics.Each.Has)
 		opts.Without = cfg.without[kind]
+		opts.OnCallHooks = func(refused error) { h.sayCallHooks(kind, refused) }
 		return opts
 	}
 	var list []source.Source
@@ -79,6 +82,17 @@ func newSources(h *hostSource) []source.Source {
 		list = append(list, tcpretransmits.New(optsOf("tcp_retransmits")))
 	}
 	return list
+}
+
+// sayCallHooks says where a kind sees the calls that it looks at.
+func (h *hostSource) sayCallHooks(kind string, refused error) {
+	if refused == nil {
+		h.log.Info("Calls are seen at the functions of the kernel that carry them out; other calls cost what they did.",
+			zap.String("kind", kind))
+		return
+	}
+	h.log.Info("Calls are seen at tracepoints, which make each call of the host a little slower.",
+		zap.String("kind", kind), zap.NamedError("reason", refused))
 }
 
 // options translates names to numbers. A 32-bit program's call is meant too, as

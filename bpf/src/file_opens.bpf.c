@@ -23,20 +23,18 @@ const volatile bool failed_only;
 #define FT_NO_PATH (1ULL << 50) /* the path could not be read */
 #define FT_CUT_PATH (1ULL << 51) /* it is longer than paths can be */
 
-SEC("tp_btf/sys_enter")
-int opens_enter(u64 *ctx)
+static __always_inline int ft_open_begin(void *regs, u32 nr)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	bool compat = FT_COMPAT_CALL(task), at;
 	struct ft_call *c;
-	u32 nr = ctx[1];
 	u64 args[2];
 
 	if (!ft_opens(nr, compat, &at))
 		return 0;
 	if (filter_targets && !ft_is_target(task->tgid, task->group_leader->start_boottime))
 		return 0;
-	if (!ft_call_args((void *)ctx[0], compat, args))
+	if (!ft_call_args(regs, compat, args))
 		return 0;
 	c = ft_call_begin(task->pid, nr, compat, bpf_ktime_get_ns());
 	if (!c)
@@ -185,8 +183,7 @@ static __always_inline void ft_count_open(void *ctx, struct ft_scratch *s, struc
 		ft_look_at_open(ctx, s, o, record, exact);
 }
 
-SEC("tp_btf/sys_exit")
-int opens_exit(u64 *ctx)
+static __always_inline int ft_open_end(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u32 tid = task->pid, at;
@@ -227,6 +224,8 @@ int opens_exit(u64 *ctx)
 	ft_scratch_put(s);
 	return 0;
 }
+
+FT_CALL_PROGRAMS(opens, ft_open_begin, ft_open_end)
 
 /* What ends in a call is not counted. */
 SEC("tp_btf/sched_process_exit")

@@ -25,15 +25,13 @@ const volatile u64 always_ns;
 #define FT_CALL_COMPAT (1ULL << 48)
 #define FT_NO_PATH (1ULL << 50) /* the file was closed meanwhile */
 
-SEC("tp_btf/sys_enter")
-int reads_enter(u64 *ctx)
+static __always_inline int ft_read_begin(void *regs, u32 nr)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	bool compat = FT_COMPAT_CALL(task), sends;
 	struct ft_call *c;
 	struct inode *inode;
 	struct file *file;
-	u32 nr = ctx[1];
 	u64 args[2];
 
 	sends = compat ? ft_sends_32(nr) : ft_sends(nr);
@@ -41,7 +39,7 @@ int reads_enter(u64 *ctx)
 		return 0;
 	if (filter_targets && !ft_is_target(task->tgid, task->group_leader->start_boottime))
 		return 0;
-	if (!ft_call_args((void *)ctx[0], compat, args))
+	if (!ft_call_args(regs, compat, args))
 		return 0;
 	file = ft_file(sends ? args[1] : args[0]);
 	if (!file)
@@ -104,8 +102,7 @@ static __noinline int ft_count_read(void *ctx, struct ft_scratch *s, struct ft_r
 	return 0;
 }
 
-SEC("tp_btf/sys_exit")
-int reads_exit(u64 *ctx)
+static __always_inline int ft_read_end(u64 *ctx)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	u32 tid = task->pid, at;
@@ -153,6 +150,8 @@ int reads_exit(u64 *ctx)
 	ft_scratch_put(s);
 	return 0;
 }
+
+FT_CALL_PROGRAMS(reads, ft_read_begin, ft_read_end)
 
 /* What ends in a call is not counted. */
 SEC("tp_btf/sched_process_exit")

@@ -10,7 +10,10 @@
 #include "event.h"
 #include "rate.h"
 
-/* Changes when the programs are attached again: what is older never ended. */
+/*
+ * Changes when the programs are attached again: what is older never ended. 0 while
+ * programs on functions are detached, which takes the kernel a while.
+ */
 volatile u32 session = 1;
 
 struct ft_call {
@@ -154,6 +157,55 @@ static __always_inline bool ft_call_args(void *regs, bool compat, u64 *args)
 	return true;
 #endif
 }
+
+/*
+ * The programs of a kind that looks at some calls. They hang either way:
+ *
+ * - _enter and _exit on the tracepoints that all calls pass;
+ * - _call and _return on each of the functions that carry out those calls, where
+ *   the kernel admits it (5.5, on arm64 6.4). User space copies both for each.
+ *   All of the latter go on with _done: it walks stacks, so it is verified once.
+ *
+ * begin gets the registers of the call and its number, end the context, in which
+ * the result follows the registers either way.
+ */
+#define FT_CALL_PROGRAMS(kind, begin, end)                                   \
+	SEC("tp_btf/sys_enter")                                              \
+	int kind##_enter(u64 *ctx)                                           \
+	{                                                                    \
+		return begin((void *)ctx[0], ctx[1]);                        \
+	}                                                                    \
+	SEC("tp_btf/sys_exit")                                               \
+	int kind##_exit(u64 *ctx)                                            \
+	{                                                                    \
+		return end(ctx);                                             \
+	}                                                                    \
+	SEC("fentry/call")                                                   \
+	int kind##_call(u64 *ctx)                                            \
+	{                                                                    \
+		struct pt_regs *regs = (void *)ctx[0];                       \
+                                                                             \
+		if (!session)                                                \
+			return 0;                                            \
+		return begin(regs, FT_CALL_NUMBER(regs));                    \
+	}                                                                    \
+	SEC("fexit/call")                                                    \
+	int kind##_done(u64 *ctx)                                            \
+	{                                                                    \
+		return end(ctx);                                             \
+	}                                                                    \
+	struct {                                                             \
+		__uint(type, BPF_MAP_TYPE_PROG_ARRAY);                       \
+		__uint(max_entries, 1);                                      \
+		__type(key, u32);                                            \
+		__array(values, int(u64 *));                                 \
+	} kind##_ends SEC(".maps") = { .values = { (void *)&kind##_done } }; \
+	SEC("fexit/call")                                                    \
+	int kind##_return(u64 *ctx)                                          \
+	{                                                                    \
+		bpf_tail_call(ctx, &kind##_ends, 0);                         \
+		return 0; /* cannot happen: the program is there */          \
+	}
 
 /*
  * An exec by another thread than the first gives it the ID of the first, in the

@@ -23,21 +23,12 @@ const volatile bool have_prev_state;
 #define FT_CALL_COMPAT (1ULL << 34) /* a 32-bit system call */
 #define FT_IN_CALL (1ULL << 35)
 
-struct pt_regs {
-	unsigned long orig_ax; /* x86 */
-	s32 syscallno; /* arm64 */
-} __attribute__((preserve_access_index));
-
 /* The system call that the current task is in, as bits of detail. */
 static __always_inline u64 ft_current_call(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct pt_regs *regs = (void *)bpf_task_pt_regs((void *)task);
-#if defined(__TARGET_ARCH_x86)
-	s64 nr = regs->orig_ax;
-#else
-	s64 nr = regs->syscallno;
-#endif
+	s64 nr = FT_CALL_NUMBER(regs);
 
 	if (nr < 0)
 		return 0;

@@ -42,6 +42,11 @@ struct task_struct {
 	char comm[TASK_COMM_LEN];
 };
 
+struct pt_regs {
+	unsigned long orig_ax; /* x86 */
+	s32 syscallno; /* arm64 */
+};
+
 #pragma clang attribute pop
 
 /*
@@ -91,6 +96,8 @@ struct ft_regs {
 #define FT_THREAD_SIZE 16384
 /* TS_COMPAT, arch/x86/include/asm/thread_info.h */
 #define FT_COMPAT_CALL(task) ((task)->thread_info.status & 2)
+/* The system call that these registers of the kernel are of; negative for none. */
+#define FT_CALL_NUMBER(regs) ((s64)(regs)->orig_ax)
 #define FT_USER_TOP 0x00fffffffffff000ULL /* above the end of 5-level user space */
 #elif defined(__TARGET_ARCH_arm64)
 struct ft_regs {
@@ -115,6 +122,7 @@ struct ft_regs {
 #define FT_THREAD_SIZE 16384
 /* TIF_32BIT, arch/arm64/include/asm/thread_info.h */
 #define FT_COMPAT_CALL(task) ((task)->thread_info.flags & (1UL << 22))
+#define FT_CALL_NUMBER(regs) ((s64)(regs)->syscallno)
 #define FT_USER_TOP 0x000ffffffffff000ULL
 #else
 #error "unknown target architecture"
