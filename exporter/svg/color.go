@@ -101,17 +101,25 @@ type mark struct {
 	Dash   string  `json:"dash"`
 	Width  float64 `json:"width"`
 	Stroke string  `json:"stroke"`
+	// X and Y are where it begins on a frame. In Path, the commands from there on,
+	// W stands for the width of the frame less Less.
+	X    float64 `json:"x"`
+	Y    float64 `json:"y"`
+	Path string  `json:"path"`
+	Less float64 `json:"less"`
 }
 
 // marks are in the order in which they are drawn.
 func marks() []mark {
+	down := fmt.Sprintf("v%d", rowSize)
 	return []mark{
-		{"kernel", "", 2, "#7A4A00"},            // along the left edge
-		{"JIT", "4 2", 2, "#3F0D63"},            // likewise
-		{"unknown", "1.5 2.5", 2, "#4A4A4A"},    // likewise
-		{"inlined", "3 3", 1, colorText},        // along the lower edge
-		{"hatched", "1.5 4.5", 15, "#00000055"}, // across
-		{"new", "", 1, "#7A0000"},               // around
+		{"kernel", "", 2, "#7A4A00", 1, 0, down, 0},                      // along the left edge
+		{"JIT", "4 2", 2, "#3F0D63", 1, 0, down, 0},                      // likewise
+		{"unknown", "1.5 2.5", 2, "#4A4A4A", 1, 0, down, 0},              // likewise
+		{"inlined", "3 3", 1, colorText, 2, rowSize - 0.5, "hW", 4},      // along the lower edge
+		{"hatched", "1.5 4.5", 15, "#00000055", 0, rowSize / 2, "hW", 0}, // across
+		// Around, at the very edge, where it leaves the descent of the label alone.
+		{"new", "", 1, "#7A0000", 0.5, 0.5, fmt.Sprintf("hWv%dh-Wz", rowSize-1), 1},
 	}
 }
 

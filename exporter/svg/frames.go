@@ -2,6 +2,7 @@ package svg
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/flametel/flametel/exporter/callgraph"
@@ -54,28 +55,23 @@ func (d *drawing) box(b box, stroke string, paths map[string]*strings.Builder) {
 		d.printf(`<text x="%.2f" y="%d">%s</text>`, x+labelPad, y+12, escape(label))
 	}
 	d.printf("\n")
-	for _, name := range l.marks {
-		if paths[name] == nil {
-			paths[name] = &strings.Builder{}
+	for _, m := range marks() {
+		if !slices.Contains(l.marks, m.Name) {
+			continue
 		}
-		paths[name].WriteString(markPath(name, x, float64(y), w))
+		if paths[m.Name] == nil {
+			paths[m.Name] = &strings.Builder{}
+		}
+		paths[m.Name].WriteString(m.path(x, float64(y), w))
 	}
 }
 
 // minMarked is the width from which frames have marks.
 const minMarked = 6
 
-// markPath is where a mark goes on a frame.
-func markPath(name string, x, y, w float64) string {
-	switch name {
-	case "inlined":
-		return fmt.Sprintf("M%.1f %.1fh%.1f", x+2, y+rowSize-0.5, w-4)
-	case "hatched":
-		return fmt.Sprintf("M%.1f %.1fh%.1f", x, y+rowSize/2, w)
-	case "new": // at the very edge, where it leaves the descent of the label alone
-		return fmt.Sprintf("M%.1f %.1fh%.1fv%dh%.1fz", x+0.5, y+0.5, w-1, rowSize-1, 1-w)
-	}
-	return fmt.Sprintf("M%.1f %.1fv%d", x+1, y, rowSize)
+// path is where a mark goes on a frame.
+func (m *mark) path(x, y, w float64) string {
+	return fmt.Sprintf("M%.1f %.1f", x+m.X, y+m.Y) + strings.ReplaceAll(m.Path, "W", fmt.Sprintf("%.1f", w-m.Less))
 }
 
 // boxWidth leaves a gap to the next frame, where there is room for one.

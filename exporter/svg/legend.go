@@ -20,18 +20,13 @@ func (d *drawing) legend() {
 		for _, m := range marks() {
 			if m.Name == e.mark {
 				d.printf(`<path d="%s" fill="none" stroke="%s" stroke-width="%g" stroke-dasharray="%s"/>`,
-					legendMark(m.Name, x, float64(d.legendLine()-12)), m.Stroke, min(m.Width, rowSize-2), dashes(m))
+					m.path(x, float64(d.legendLine()-13), 14), m.Stroke, min(m.Width, rowSize-2), dashes(m))
 			}
 		}
 		d.printf(`<text x="%.1f" y="%d">%s</text>`, x+19, d.legendLine(), escape(e.text))
 		x += 19 + 6.9*float64(len([]rune(e.text))) + 14
 	}
 	d.printf("</g>\n")
-}
-
-// legendMark is a mark in a sample 14 pixels wide.
-func legendMark(name string, x, y float64) string {
-	return markPath(name, x, y-1, 14)
 }
 
 func (d *drawing) legendEntries() []legendEntry {

@@ -130,7 +130,7 @@ func TestPayloadKeeps64Bits(t *testing.T) {
 
 func TestPayloadHeader(t *testing.T) {
 	h := decode(t, render(t, sample(), svg.Options{})).header
-	assert.Equal(t, "flame", h["layout"])
+	assert.Equal(t, true, h["flame"])
 	assert.InDelta(t, 0.0101, h["seconds"], 0.0001)
 	kinds := h["kinds"].([]any)
 	for kind, color := range map[callgraph.Kind]string{

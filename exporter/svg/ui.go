@@ -10,8 +10,8 @@ import (
 
 // ui is what the script has to know beside the graph.
 type ui struct {
-	Layout   Layout                 `json:"layout"`
-	Unit     unit                   `json:"unit"`
+	Flame    bool                   `json:"flame"` // the layout
+	Unit     []step                 `json:"unit"`
 	Seconds  float64                `json:"seconds"` // that a sample stands for, 0 if unknown
 	Weight   int                    `json:"weight"`
 	Kinds    []uiKind               `json:"kinds"` // by callgraph.Kind
@@ -21,7 +21,7 @@ type ui struct {
 	Texts    map[string]string      `json:"texts"`
 	Keys     [][5]any               `json:"keys"`
 	Compared *uiCompared            `json:"compared"`
-	Lines    []string               `json:"lines"` // of provenance
+	About    string                 `json:"about"` // lines of provenance
 	Colors   map[string]any         `json:"colors"`
 	Geometry map[string]any         `json:"geometry"`
 	Special  map[string]bool        `json:"special"` // names that are hatched
@@ -52,14 +52,14 @@ type uiCompared struct {
 
 func (d *drawing) ui() (string, error) {
 	u := ui{
-		Layout: d.opts.Layout, Unit: d.unit, Seconds: secondsPerSample(d.Graph), Weight: d.opts.Weight,
-		Marks: marks(), Palette: palette(), Legends: legends(), Texts: texts(), Lines: d.provenance(), Worker: worker, Special: map[string]bool{
+		Flame: d.opts.Layout == Flame, Unit: d.unit.steps(), Seconds: secondsPerSample(d.Graph), Weight: d.opts.Weight,
+		Marks: marks(), Palette: palette(), Legends: legends(), Texts: texts(), About: strings.Join(d.provenance(), "\n"), Worker: worker, Special: map[string]bool{
 			callgraph.NameTruncated: true, callgraph.NameFull: true,
 		},
 		Colors: map[string]any{"small": colorSmall, "match": colorMatch, "other": colorOther, "group": colorGroup},
 		Geometry: map[string]any{
 			"pad": pad, "top": d.top(), "bottom": bottom, "legend": d.legendLine(), "hint": d.legendLine() + hintStep,
-			"status": d.top() - framesStep, "rowStep": rowStep, "rowSize": rowSize, "charWidth": charWidth,
+			"status": d.top() - framesStep, "step": rowStep, "size": rowSize, "char": charWidth,
 			"labelPad": labelPad, "toolbar": toolbarWidth, "minWidth": minWidth, "maxElements": maxElements, "maxRows": maxRows,
 		},
 	}

@@ -8,19 +8,31 @@ import (
 	"github.com/flametel/flametel/exporter/callgraph"
 )
 
-// unit is how a weight is written. The script gets the same description.
+// unit is how a weight is written.
 type unit struct {
 	// Noun follows a plain count: samples, events. Empty for scaled units.
-	Noun string `json:"noun"`
+	Noun string
 	// Steps are units, each with how many of the graph's own unit it takes, the
 	// largest first. Empty for counts.
-	Steps []step `json:"steps"`
+	Steps []step
 }
 
 type step struct {
 	Name string  `json:"name"`
 	Size float64 `json:"size"`
+	// One is what a single one is called, if not Name.
+	One string `json:"one,omitempty"`
 }
+
+// steps is the unit as the script gets it: a noun is the only step.
+func (u unit) steps() []step {
+	if u.Noun == "" {
+		return u.Steps
+	}
+	return []step{{u.Noun, 1, u.one()}}
+}
+
+func (u unit) one() string { return strings.TrimSuffix(u.Noun, "s") }
 
 // unitOf derives how to write weights from the sample type.
 func unitOf(t callgraph.ValueType) unit {
@@ -34,7 +46,7 @@ func unitOf(t callgraph.ValueType) unit {
 	case "seconds", "s":
 		return unit{Steps: seconds(1)}
 	case "bytes", "By", "byte":
-		return unit{Steps: []step{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"B", 1}}}
+		return unit{Steps: []step{{Name: "GiB", Size: 1 << 30}, {Name: "MiB", Size: 1 << 20}, {Name: "KiB", Size: 1 << 10}, {Name: "B", Size: 1}}}
 	}
 	noun := display(t.Type)
 	if noun == "" {
@@ -43,15 +55,15 @@ func unitOf(t callgraph.ValueType) unit {
 	if t.Unit != "" && t.Unit != "count" && t.Unit != "1" {
 		noun = display(t.Unit)
 	}
-	return unit{Noun: noun, Steps: []step{}}
+	return unit{Noun: noun}
 }
 
 // seconds returns units of time for weights of which so many make a second.
 func seconds(perSecond float64) []step {
 	var steps []step
-	for _, s := range []step{{"s", 1}, {"ms", 1e-3}, {"µs", 1e-6}, {"ns", 1e-9}} {
+	for _, s := range []step{{Name: "s", Size: 1}, {Name: "ms", Size: 1e-3}, {Name: "µs", Size: 1e-6}, {Name: "ns", Size: 1e-9}} {
 		if size := s.Size * perSecond; size > 0.999 {
-			steps = append(steps, step{s.Name, size})
+			steps = append(steps, step{Name: s.Name, Size: size})
 		}
 	}
 	return steps
@@ -62,7 +74,7 @@ func (u unit) format(v int64) string {
 	if u.Noun != "" {
 		noun := u.Noun
 		if v == 1 {
-			noun = strings.TrimSuffix(noun, "s")
+			noun = u.one()
 		}
 		return grouped(v) + " " + noun
 	}

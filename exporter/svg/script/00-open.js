@@ -5,25 +5,25 @@
 // unpacked, and if the browser lacks anything, the static layer stays as it is.
 (async () => {
   'use strict';
-  const root = document.currentScript && document.currentScript.ownerSVGElement;
+  const page = document, root = page.currentScript && page.currentScript.ownerSVGElement;
   const part = name => root.querySelector('[data-ft=' + name + ']');
   const packed = root && part('graph');
-  if (!packed || typeof DecompressionStream === 'undefined') return;
+  if (!packed || !window.DecompressionStream) return;
 
   // A file of its own owns the window, a copy in a page only what it is asked.
-  const standalone = document.documentElement === root;
+  const standalone = page.documentElement === root;
   const { abs, floor, max, min, sqrt } = Math;
 
   // set gives an element listeners, which are functions, and attributes.
   const set = (e, values) => {
     for (const name in values) {
-      if (typeof values[name] === 'function') e.addEventListener(name, values[name]);
+      if (values[name].call) e.addEventListener(name, values[name]);
       else e.setAttribute(name, values[name]);
     }
     return e;
   };
   const maker = space => (tag, values, ...content) => {
-    const e = set(document.createElementNS('http://www.w3.org/' + space, tag), values);
+    const e = set(page.createElementNS('http://www.w3.org/' + space, tag), values);
     e.append(...content);
     return e;
   };

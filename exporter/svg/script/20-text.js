@@ -1,14 +1,12 @@
   // ---- Text --------------------------------------------------------------
 
-  const grouped = v => v.toLocaleString('en-US', { maximumFractionDigits: 0 });
+  const grouped = v => v.toLocaleString('en-US');
   const percent = (part, whole) => (whole ? 100 * part / whole : 0).toFixed(2) + '%';
   const plural = (n, noun) => grouped(n) + ' ' + noun + (n === 1 ? '' : 's');
 
   function amount(v) {
-    const { noun, steps } = ui.unit, about = rough ? '≈ ' : '';
-    if (noun) return about + grouped(v) + ' ' + (v === 1 ? noun.replace(/s$/, '') : noun);
-    const step = steps.find(s => v >= s.size) || steps[steps.length - 1];
-    return about + (step.size === 1 ? grouped(v) : (v / step.size).toFixed(2)) + ' ' + step.name;
+    const { size, name, one } = ui.unit.find(s => v >= s.size) || last(ui.unit);
+    return (rough ? '≈ ' : '') + (size === 1 ? grouped(v) : (v / size).toFixed(2)) + ' ' + (v === 1 && one || name);
   }
 
   const hash = text => {
@@ -25,9 +23,9 @@
 
   // fit is the same as in label.go.
   function fit(name, pixels) {
-    const room = floor((pixels - 2 * geo.labelPad) / geo.charWidth);
+    const room = floor((pixels - 2 * geo.labelPad) / geo.char);
     if (room < 3) return '';
-    let chars = Array.from(name);
+    let chars = [...name];
     if (columns(chars) <= room) return name;
     const starts = [0];
     let depth = 0, args = 0;

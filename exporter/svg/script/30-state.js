@@ -36,6 +36,7 @@
   const whole = (compared ? own : [own[ui.weight]]).map(self => self.reduce((a, b) => a + b, 0));
   rough = whole.some(v => v > 2 ** 53);
   const last = list => list[list.length - 1];
+  const labels = () => inOrder(compared.labels).join(' → ');
   const inOrder = list => state.w ? [list[1], list[0]] : list;
 
   function weigh() {

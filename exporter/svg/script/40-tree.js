@@ -9,11 +9,7 @@
     t.w = sum(t, weights.wide);
     return t;
   };
-  const sum = (t, list) => {
-    let v = 0;
-    for (const i of t.from) v += list[i];
-    return v;
-  };
+  const sum = (t, list) => t.from.reduce((v, i) => v + list[i], 0);
   const value = (t, side = sides.length - 1) => sum(t, t.weights.by[side]);
 
   const valueOf = list => list.reduce((s, t) => s + value(t), 0);

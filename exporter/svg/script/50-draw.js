@@ -48,14 +48,6 @@
     return { fill, marks };
   }
 
-  function markPath(name, x, y, w) {
-    const h = geo.rowSize;
-    if (name === 'inlined') return `M${x + 2} ${y + h - 0.5}h${w - 4}`;
-    if (name === 'hatched') return `M${x} ${y + h / 2}h${w}`;
-    if (name === 'new') return `M${x + 0.5} ${y + 0.5}h${w - 1}v${h - 1}h${1 - w}z`;
-    return `M${x + 1} ${y}v${h}`;
-  }
-
   // showLegend replaces the legend of the static layer by that of another colouring.
   // It is drawn smaller where the window is too narrow.
   const legend = part('legend'), firstLegend = [...legend.childNodes];
@@ -90,6 +82,7 @@
 
   // plan returns the boxes of a pane that are at least so many pixels wide. Runs
   // of narrower siblings become one box with the number of frames in it.
+  const rounded = v => +v.toFixed(2);
   function plan(pane, least) {
     const { from, to, t: zoom } = pane.view, scale = (width_ - 2 * geo.pad) / (to - from);
     // Callers of a very deep view take most of the height: show the last few.
@@ -98,7 +91,7 @@
     const add = (t, row, a, b, kids) => {
       a = max(a, from);
       b = min(b, to);
-      out.boxes.push({ pane, t, row, from: a, to: b, x: geo.pad + (a - from) * scale, w: (b - a) * scale, kids });
+      out.boxes.push({ pane, t, row, from: a, to: b, x: rounded(geo.pad + (a - from) * scale), w: rounded((b - a) * scale), kids });
       out.rows = max(out.rows, row + 1);
     };
     const todo = [pane.tree];
@@ -133,7 +126,7 @@
     return out;
   }
 
-  const isFlame = () => (state.v ? 'icicle' : 'flame') === ui.layout;
+  const isFlame = () => !state.v === ui.flame;
 
   function draw() {
     const plans = panes.map(pane => {
@@ -146,14 +139,14 @@
     resize(two ? plans[0].rows + plans[1].rows - 1 : max(rows, plans[0].rows), flame && !two);
     // The row of the root, and whether the others stand above it.
     const base = two ? plans[upper].rows - 1 : flame ? rows - 1 : 0;
-    const content = document.createDocumentFragment(), paths = {}, hadFocus = layer.contains(document.activeElement), byKeys = layer.querySelector(':focus-visible');
+    const content = page.createDocumentFragment(), paths = {}, hadFocus = layer.contains(page.activeElement), byKeys = layer.querySelector(':focus-visible');
     const [was] = boxes;
     boxes = [];
     plans.forEach((p, i) => {
       const up = two ? i === upper : flame;
       for (const box of p.boxes) {
         if (two && i && box.t === p.pane.tree && !box.kids) continue; // stands there already
-        box.y = geo.top + (base + (up ? -box.row : box.row)) * geo.rowStep;
+        box.y = geo.top + (base + (up ? -box.row : box.row)) * geo.step;
         drawBox(content, box, paths);
         boxes.push(box);
         if (two && box.t === p.pane.tree) set(box.rect, { 'data-subject': '' });
@@ -170,34 +163,35 @@
   }
 
   // blank is copied for each frame: setting attributes is most of the work.
-  const blank = shape('rect', { height: geo.rowSize, rx: 2, ...compared && { stroke: '#8A94A0', 'stroke-width': 0.5 } });
+  const blank = shape('rect', { height: geo.size, rx: 2, ...compared && { stroke: '#8A94A0', 'stroke-width': 0.5 } });
 
   function drawBox(content, box, paths) {
     const { t, x, y, w } = box, name = box.kids ? grouped(box.small = box.kids.reduce((n, k) => n + framesIn(k), 0)) + ' small' : nameOf(t);
-    const { fill, marks } = box.kids ? { fill: ui.colors.small, marks: [] } : look(t), shown = w > 2 ? w - 0.7 : w;
+    const { fill, marks } = box.kids ? { fill: ui.colors.small, marks: [] } : look(t), shown = rounded(w > 2 ? w - 0.7 : w);
     box.fill = fill;
-    box.rect = set(blank.cloneNode(), { x: x.toFixed(2), y, width: shown.toFixed(2) });
+    box.rect = set(blank.cloneNode(), { x, y, width: shown });
     box.rect.box = box;
     paint(box);
     content.append(box.rect);
     const label = fit(name, w);
-    if (label) content.append(shape('text', { x: (x + geo.labelPad).toFixed(2), y: y + 12 }, label));
-    if (w >= 6) for (const mark of marks) paths[mark] = (paths[mark] || '') + markPath(mark, +x.toFixed(1), y, +shown.toFixed(1));
+    if (label) content.append(shape('text', { x: x + geo.labelPad, y: y + 12 }, label));
+    if (w >= 6) for (const m of ui.marks) {
+      if (marks.includes(m.name)) paths[m.name] = (paths[m.name] || '') + `M${x + m.x} ${y + m.y}` + m.path.replace(/W/g, shown - m.less);
+    }
   }
 
   // paint marks what a search found and dims the rest, and callers of a zoom.
   function paint({ rect, t, kids, fill, pane }) {
     const hit = found && (kids ? kids.some(holdsHit) : t.f >= 0 && found.hits[t.f]);
     const caller = !kids && t.depth < pane.view.t.depth;
-    set(rect, { fill: hit ? ui.colors.match : fill });
-    if (caller || found && !hit) set(rect, { opacity: 0.6 }); else rect.removeAttribute('opacity');
+    set(rect, { fill: hit ? ui.colors.match : fill, opacity: caller || found && !hit ? 0.6 : 1 });
     rect.toggleAttribute('data-hit', !!hit);
   }
 
   // resize sets the height to so many rows. In a flame layout the root stays
   // where it is on the screen when the picture grows upwards.
   function resize(n, flame) {
-    const grown = (n - rows) * geo.rowStep, end = geo.top + n * geo.rowStep;
+    const grown = (n - rows) * geo.step, end = geo.top + n * geo.step;
     const height = max(end + geo.bottom + room_, standalone ? innerHeight : 0); // room for panels
     set(root, { viewBox: `0 -${room_} ${width_} ${height}`, width: width_, height });
     set(foot, { y: end + 22 });
@@ -211,11 +205,11 @@
     const pane = panes.find(zoomed) || panes[0], { view } = pane, path = pathTo(view.t), isZoomed = zoomed(pane), f = panes[0].tree.f;
     const notes = [
       isZoomed && amount(value(view.t)) + ' (' + percent(value(view.t), all) + words.resets,
-      state.m === 'r' ? words.reverse : state.m && (isZoomed ? fit(frames[f].name, 36 * geo.charWidth) + ' ' : '') +
+      state.m === 'r' ? words.reverse : state.m && (isZoomed ? fit(frames[f].name, 36 * geo.char) + ' ' : '') +
         sharesOf(f) + words[isFlame() ? 'calleesUp' : 'callersUp'] + (isZoomed || state.s ? '' : words.escape),
       state.x && 'without ' + plural(state.x.split('.').length, 'function') + ' (' + percent(last(whole) - all, last(whole)) + words.back,
       state.R && words.recursion, state.g && words['group' + state.g],
-      compared && state.w && 'swapped: ' + inOrder(compared.labels).join(' → '), compared && state.e && words.elided,
+      compared && state.w && 'swapped: ' + labels(), compared && state.e && words.elided,
     ].filter(Boolean).join(' · ');
     hint.replaceChildren(crumb(pane, pane.tree));
     if (path.length > 4) hint.append(shape('tspan', { dx: 6 }, '› … ' + grouped(path.length - 4) + ' more'));
@@ -236,7 +230,7 @@
   }
 
   function crumb(pane, t, dx) {
-    return shape('tspan', { dx: dx || 0, 'data-ft': 'crumb', click: () => zoomTo(pane, viewOf(t)) }, fit(nameOf(t), 36 * geo.charWidth));
+    return shape('tspan', { dx: dx || 0, 'data-ft': 'crumb', click: () => zoomTo(pane, viewOf(t)) }, fit(nameOf(t), 36 * geo.char));
   }
 
   // zoomTo shows a part of a pane; only the first pane's is kept in the address.

@@ -16,7 +16,7 @@
     if (ui.seconds) line('≈ ' + (v * ui.seconds).toPrecision(3) + words.cpu);
     if (zoomed(pane) && t.depth >= pane.view.t.depth) line(percent(v, value(pane.view.t)) + words.ofZoom);
     if (t.up) line(percent(v, value(t.up)) + ' of its ' + (t.down ? 'caller' : 'callee'));
-    if (compared) line(inOrder(compared.labels).join(' → ') + ': ' + changeText(change(value(t, 0), v)));
+    if (compared) line(labels() + ': ' + changeText(change(value(t, 0), v)));
     if (f && f.kind < 4) {
       const { total, self, nodes } = figures(functions), g = functions.of[t.f];
       line(`Everywhere${side}: ${share(last(total)[g], all)}, self ${share(last(self)[g], all)}, at ${plural(nodes[g], 'place')}`);
@@ -25,17 +25,14 @@
   }
 
   // wrap breaks a long line, so that the whole name can be read.
-  function wrap(line, columns) {
-    const out = [];
-    let chars = Array.from(line);
-    for (; chars.length > columns && out.length < 11; chars = chars.slice(columns)) out.push(chars.slice(0, columns).join(''));
-    out.push(chars.length > columns ? '… ' + grouped(chars.length) + words.longer : chars.join(''));
-    return out;
+  function wrap(line, room) {
+    const rows = line.match(RegExp(`.{1,${room}}`, 'gsu'));
+    return rows[12] ? [...rows.slice(0, 11), '… ' + grouped([...line].length - 11 * room) + words.longer] : rows;
   }
 
   function showTip(box, x, y) {
-    const room = min(120, floor((width_ - 4 * geo.pad) / geo.charWidth)), lines = linesOf(box).flatMap(line => wrap(line, room));
-    const w = max(...lines.map(l => columns(Array.from(l)))) * geo.charWidth + 20, h = lines.length * 17 + 12;
+    const room = min(120, floor((width_ - 4 * geo.pad) / geo.char)), lines = linesOf(box).flatMap(line => wrap(line, room));
+    const w = max(...lines.map(l => columns([...l]))) * geo.char + 20, h = lines.length * 17 + 12;
     const limit = root.viewBox.baseVal.height, bottom = standalone ? min(limit, scrollY + innerHeight) - room_ : limit;
     x = max(4, min(x + 14, width_ - w - 4));
     y = y + 18 + h > bottom ? max(4, y - h - 10) : y + 18;
@@ -78,7 +75,7 @@
     const here = focus && boxOf(focus);
     if (!here) return focusOn(panes[0].view.t);
     const dy = { ArrowUp: -1, ArrowDown: 1 }[key] || 0, middle = here.x + here.w / 2;
-    const next = boxes.filter(b => !b.kids && b.y === here.y + dy * geo.rowStep &&
+    const next = boxes.filter(b => !b.kids && b.y === here.y + dy * geo.step &&
       (dy ? b.x < here.x + here.w && b.x + b.w > here.x : key === 'ArrowLeft' ? b.x < here.x : b.x > here.x));
     // Down a tower the widest frame, aside the nearest.
     next.sort((a, b) => dy ? b.w - a.w : abs(a.x + a.w / 2 - middle) - abs(b.x + b.w / 2 - middle));

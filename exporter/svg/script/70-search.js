@@ -41,10 +41,10 @@
       const fold = sensitive() ? '' : 'i', distinct = [...new Set(frames.map(key))];
       let re, problem = '', results;
       try {
-        re = new RegExp(text, fold + 'u');
+        re = RegExp(text, fold + 'u');
       } catch (e) {
         try {
-          re = new RegExp(text, fold);
+          re = RegExp(text, fold);
         } catch (e) {
           problem = words.bad + e.message.replace(/^.*\/[a-z]*: /, '') + ')' + words.plain;
         }

@@ -113,7 +113,7 @@
       area.value = text;
       bar.append(area);
       area.select();
-      document.execCommand('copy');
+      page.execCommand('copy');
       area.remove();
     }
     say('Copied: ' + text.split('\n')[0].slice(-80));

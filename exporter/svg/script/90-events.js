@@ -1,6 +1,6 @@
   // ---- Actions -----------------------------------------------------------
 
-  const cycle = (key, values) => choose({ [key]: values[(values.indexOf(state[key]) + 1) % values.length] });
+  const cycle = (key, values, now = state[key]) => choose({ [key]: values[(values.indexOf(now) + 1) % values.length] });
   // target is the frame that a key or the menu is about, if there is one.
   const target = least => focus && focus.f >= least && boxOf(focus) || say(words.pick);
 
@@ -9,7 +9,7 @@
     search: openSearch,
     next: () => step(1),
     previous: () => step(-1),
-    info: () => state.s ? setCase() : openPanel('info', words.about, html('pre', {}, ui.lines.join('\n'))),
+    info: () => state.s ? setCase() : openPanel('info', words.about, html('pre', {}, ui.about)),
     escape: () => {
       if (panel) closePanel();
       else if (state.s) {
@@ -33,7 +33,7 @@
     reverse: () => choose({ m: state.m === 'r' ? '' : 'r' }),
     recursion: () => cycle('R', ['', '1']),
     group: () => cycle('g', ['', '1', '2']),
-    color: () => choose({ k: colorings[(colorings.indexOf(coloring()) + 1) % colorings.length] }),
+    color: () => cycle('k', colorings, coloring()),
     dark: () => cycle('d', ['', 'dark', 'light']),
     elided: () => cycle('e', ['', '1']),
     swap: () => cycle('w', ['', '1']),
@@ -48,7 +48,7 @@
   // a key opens, whatever key a keyboard has it on.
   function onKey(event) {
     // The tooltip of what has the focus goes with it.
-    if (!layer.contains(document.activeElement)) hideTip();
+    if (!layer.contains(page.activeElement)) hideTip();
     const typed = event.type === 'keypress', key = event.key, control = event.ctrlKey || event.metaKey;
     const name = byKey[(control ? 'C-' : '') + key];
     if (event.target === input) {
