@@ -3,6 +3,7 @@
 package svg_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -24,6 +25,7 @@ func modeCases() map[string]func(*testing.T, *browser) {
 		"menu without a frame":         testNothingFocused,
 		"exclude and take back":        testExclude,
 		"collapse recursion":           testRecursion,
+		"bottom-up by weight":          testReverseOrder,
 		"merge threads and processes":  testGroup,
 		"colour by module":             testColorModule,
 		"colour by self share":         testColorHeat,
@@ -66,6 +68,38 @@ func testReverse(t *testing.T, b *browser) {
 	assert.InDelta(t, 0.75*all[2], tb.boxOf("a")[2], 1)
 	tb.key("r")
 	assert.ElementsMatch(t, []string{"all", "app", "main", "a", "b", "lock", "lock"}, tb.labels())
+}
+
+// testReverseOrder has ends of which thousands of narrow ones stand between wide ones
+// in the order of names.
+func testReverseOrder(t *testing.T, b *browser) {
+	var text strings.Builder
+	for i := range 4000 {
+		fmt.Fprintf(&text, "app;main;f%04d %d\n", i, 1+(i+1)%1000/999*(1000+i))
+	}
+	tb := b.tab(t)
+	tb.open(fileOf(t, text.String(), svg.Options{}))
+	tb.key("r")
+	ends := func() []string {
+		var list []string
+		for _, label := range tb.labels() {
+			if strings.HasPrefix(label, "f") {
+				list = append(list, label)
+			}
+		}
+		return list
+	}
+	want := []string{"f3998", "f2998", "f1998", "f0998"}
+	assert.Equal(t, want, ends(), "the heaviest first")
+	assert.Equal(t, 1, eval[int](tb, `document.querySelectorAll('[data-ft=frames] rect[fill="#F1F3F5"]').length`), "and one bar for the rest")
+	tb.click("f1998")
+	tb.run(chromedp.Reload())
+	tb.waitFor(ready)
+	assert.Contains(t, tb.text("hint"), "f1998")
+	tb.key("\x1b")
+	assert.Equal(t, want, ends())
+	tb.key("r")
+	assert.Equal(t, []string{"f0998", "f1998", "f2998", "f3998"}, ends(), "by name otherwise")
 }
 
 func testReverseRecursion(t *testing.T, b *browser) {

@@ -49,13 +49,17 @@
         if (p) put(p, t.from[k]);
       });
     }
-    let at = t.at;
-    t.kids = [...groups.keys()].sort((a, b) => a - b).map(f => {
-      const kid = { f, ...groups.get(f), down: t.down, weights: t.weights, up: t, depth: t.depth + 1, at };
+    let { at } = t;
+    // By name, but the heaviest first in a bottom-up view: its root has thousands.
+    t.kids = [...groups].map(([f, group]) => {
+      const kid = { f, ...group, down: t.down, weights: t.weights, up: t, depth: t.depth + 1 };
       kid.w = sum(kid, t.weights.wide);
-      at += kid.w;
       return kid;
-    });
+    }).sort((a, b) => state.m === 'r' && b.w - a.w || a.f - b.f);
+    for (const kid of t.kids) {
+      kid.at = at;
+      at += kid.w;
+    }
     return t.kids;
   }
 
