@@ -166,14 +166,14 @@
   const blank = shape('rect', { height: geo.size, rx: 2, ...compared && { stroke: '#8A94A0', 'stroke-width': 0.5 } });
 
   function drawBox(content, box, paths) {
-    const { t, x, y, w } = box, name = box.kids ? grouped(box.small = box.kids.reduce((n, k) => n + framesIn(k), 0)) + ' small' : nameOf(t);
+    const { t, x, y, w } = box, called = panes[1] && t.depth === 1 && !box.kids ? ' ' + percent(value(t), value(t.up)) : '', name = box.kids ? grouped(box.small = box.kids.reduce((n, k) => n + framesIn(k), 0)) + ' small' : nameOf(t);
     const { fill, marks } = box.kids ? { fill: ui.colors.small, marks: [] } : look(t), shown = rounded(w > 2 ? w - 0.7 : w);
     box.fill = fill;
     box.rect = set(blank.cloneNode(), { x, y, width: shown });
     box.rect.box = box;
     paint(box);
     content.append(box.rect);
-    const label = fit(name, w);
+    const label = fit(name + called, w);
     if (label) content.append(shape('text', { x: x + geo.labelPad, y: y + 12 }, label));
     if (w >= 6) for (const m of ui.marks) {
       if (marks.includes(m.name)) paths[m.name] = (paths[m.name] || '') + `M${x + m.x} ${y + m.y}` + m.path.replace(/W/g, shown - m.less);
