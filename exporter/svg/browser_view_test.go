@@ -45,24 +45,25 @@ func TestInBrowser(t *testing.T) {
 
 func viewCases() map[string]func(*testing.T, *browser) {
 	return map[string]func(*testing.T, *browser){
-		"zoom and reset":         testZoom,
-		"bars of narrow frames":  testBars,
-		"tooltip":                testTooltip,
-		"tooltip goes":           testTooltipGoes,
-		"deep stack":             testDeep,
-		"elements are bounded":   testElements,
-		"icicle":                 testIcicle,
-		"no samples":             testEmpty,
-		"numbers beyond 2^53":    testRough,
-		"labels as without it":   testLabels,
-		"wheel zooms and pans":   testWheel,
-		"drag pans":              testDrag,
-		"scrolls as asked":       testScroll,
-		"resize":                 testResize,
-		"a narrow window":        testNarrowWindow,
-		"a narrow tower":         testTower,
-		"few or merged":          testMerged,
-		"marks of special names": testMarks,
+		"zoom and reset":          testZoom,
+		"bars of narrow frames":   testBars,
+		"tooltip":                 testTooltip,
+		"tooltip goes":            testTooltipGoes,
+		"deep stack":              testDeep,
+		"elements are bounded":    testElements,
+		"icicle":                  testIcicle,
+		"no samples":              testEmpty,
+		"numbers beyond 2^53":     testRough,
+		"labels as without it":    testLabels,
+		"wheel zooms and pans":    testWheel,
+		"drag pans":               testDrag,
+		"scrolls as asked":        testScroll,
+		"resize":                  testResize,
+		"a narrow window":         testNarrowWindow,
+		"the root stays in sight": testRootInSight,
+		"a narrow tower":          testTower,
+		"few or merged":           testMerged,
+		"marks of special names":  testMarks,
 	}
 }
 
@@ -308,7 +309,7 @@ func testDrag(t *testing.T, b *browser) {
 // window must not hold on to it.
 func testScroll(t *testing.T, b *browser) {
 	tb := b.tab(t)
-	tb.open(fileOf(t, strings.Repeat("deeper;", 400)+"leaf 1000\n", svg.Options{}))
+	tb.open(fileOf(t, strings.Repeat("deeper;", 400)+"leaf 1000\n", svg.Options{Layout: svg.Icicle}))
 	tb.run(js(`window.seen = []; addEventListener('scroll', () => window.seen.push(scrollY))`))
 	y := 0.0
 	for _, by := range []float64{1500, 1500, -20, -20, -20, -300, -20, 20} {
@@ -366,6 +367,36 @@ func testNarrowWindow(t *testing.T, b *browser) {
 	}
 	assert.Zero(t, eval[float64](tb, `document.documentElement.viewBox.baseVal.y + 0`), "room above the title only where it is needed")
 	assert.Less(t, title, 500.0)
+}
+
+// testRootInSight turns a picture that fills many windows.
+func testRootInSight(t *testing.T, b *browser) {
+	const text = "deeper;"
+	inSight := func(tb *tab, label string) {
+		t.Helper()
+		tb.waitFor(`(() => {
+			const text = [...document.querySelectorAll('[data-ft=frames] text')].find(t => t.textContent === %q);
+			const r = text.previousElementSibling.getBoundingClientRect();
+			return r.top > 0 && r.bottom < innerHeight;
+		})()`, label)
+	}
+	for _, layout := range []svg.Layout{svg.Icicle, svg.Flame} {
+		tb := b.tab(t)
+		tb.open(fileOf(t, "app;x;"+strings.Repeat(text, 300)+"leaf 10\napp;y 90\n", svg.Options{Layout: layout}))
+		inSight(tb, "all")
+		tb.key("v")
+		inSight(tb, "all")
+		tb.run(chromedp.Reload())
+		tb.waitFor(ready)
+		inSight(tb, "all")
+		tb.key("v")
+		inSight(tb, "all")
+		tb.key("v")
+		tb.click("x")
+		tb.click("leaf")
+		tb.key("v")
+		inSight(tb, "leaf")
+	}
 }
 
 // place returns the left and right edges of an element.

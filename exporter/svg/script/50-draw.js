@@ -261,8 +261,10 @@
     if (b > a && a >= 0 && b <= 1) pane.view = { t, from: t.at + a * t.w, to: t.at + b * t.w };
   }
 
-  // reveal scrolls to the function in the sandwich: its callers may be many.
-  const reveal = () => panes[1] && boxes[0].rect.scrollIntoView({ block: 'center' });
+  // reveal scrolls to the function in a sandwich, and to where one is in a flame, whose
+  // root may be far below: there are many rows. turned: the picture just was.
+  const reveal = turned => (panes[1] || standalone && (turned || isFlame())) &&
+    (boxOf(focus) || boxOf(panes[0].view.t) || boxes[0]).rect.scrollIntoView({ block: 'center' });
 
   // choose changes the state and draws anew. outer is the zoom to go back to.
   let outer = ['', ''];
@@ -279,7 +281,7 @@
     } else if ('v' in changes) rows = 0;
     save('m' in changes || 'x' in changes);
     refresh();
-    if (moved || 'v' in changes) reveal();
+    if (moved || 'v' in changes) reveal('v' in changes);
   }
 
   function refresh() {
