@@ -25,6 +25,7 @@ func modeCases() map[string]func(*testing.T, *browser) {
 		"menu without a frame":         testNothingFocused,
 		"exclude and take back":        testExclude,
 		"collapse recursion":           testRecursion,
+		"recursion and the focus":      testRecursionFocus,
 		"bottom-up by weight":          testReverseOrder,
 		"merge threads and processes":  testGroup,
 		"colour by module":             testColorModule,
@@ -100,6 +101,23 @@ func testReverseOrder(t *testing.T, b *browser) {
 	assert.Equal(t, want, ends())
 	tb.key("r")
 	assert.Equal(t, []string{"f0998", "f1998", "f2998", "f3998"}, ends(), "by name otherwise")
+}
+
+// testRecursionFocus collapses a function that has the focus.
+func testRecursionFocus(t *testing.T, b *browser) {
+	tb := b.tab(t)
+	tb.open(fileOf(t, "app;main;f;f;f;leaf 10\n", svg.Options{Layout: svg.Icicle}))
+	for range 4 {
+		tb.key(kb.ArrowDown)
+	}
+	assert.Contains(t, tb.focused(), "f,")
+	tb.key("R")
+	assert.Contains(t, tb.focused(), "f,", "the focus stays")
+	assert.Contains(t, tb.tip(), "f\n")
+	tb.key("s")
+	assert.Empty(t, tb.tip(), "no tooltip of what nobody asked for")
+	tb.key("\x1b")
+	tb.key("R")
 }
 
 func testReverseRecursion(t *testing.T, b *browser) {
@@ -188,7 +206,7 @@ func testExclude(t *testing.T, b *browser) {
 	tb.hover("serve")
 	tb.key("x")
 	tb.waitFor(`!Array.from(document.querySelectorAll('[data-ft=frames] text')).some(t => t.textContent === 'serve')`)
-	assert.Contains(t, tb.text("hint"), "without 1 function (70.00%)")
+	assert.Contains(t, tb.text("hint"), "without 1 name (70.00%)")
 	tb.hover("query")
 	assert.Contains(t, tb.tip(), "190 samples (63.33%) of all", "shares are of the rest")
 	assert.Contains(t, tb.searchFor("log|sort"), "Matched: 83.33% (250 samples")

@@ -70,8 +70,8 @@ func testMenu(t *testing.T, b *browser) {
 		}
 	}
 	assert.Len(t, tb.rows(), n)
-	tb.clickControl("leave out all stacks through the function")
-	assert.Contains(t, tb.text("hint"), "without 1 function (30.00%)")
+	tb.clickControl("leave out all stacks through the function, process or thread")
+	assert.Contains(t, tb.text("hint"), "without 1 name (30.00%)")
 }
 
 func testTable(t *testing.T, b *browser) {

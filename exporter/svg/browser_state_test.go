@@ -59,7 +59,7 @@ func testAddress(t *testing.T, b *browser) {
 	assert.Equal(t, "parse+|query", eval[string](other, `document.querySelector('input').value`))
 	assert.Equal(t, "dark", eval[string](other, `document.documentElement.getAttribute('data-theme')`))
 	assert.Less(t, other.boxOf("all")[1], other.boxOf("serve")[1])
-	assert.Contains(t, other.text("hint"), "without 1 function")
+	assert.Contains(t, other.text("hint"), "without 1 name")
 }
 
 func testAddressElsewhere(t *testing.T, b *browser) {

@@ -30,7 +30,7 @@ func Keys() []Key {
 		{"c", "copyName", "copy the function's name", true},
 		{"C", "copyStack", "copy the stack with its figures", true},
 		{"s", "sandwich", "sandwich: all callers and callees of the function", true},
-		{"x", "exclude", "leave out all stacks through the function", true},
+		{"x", "exclude", "leave out all stacks through the function, process or thread", true},
 		{"X", "include", "take back what was left out", false},
 		{"t", "table", "table of functions, then of modules", false},
 		{"v", "invert", "turn upside down: flame or icicle", false},

@@ -64,7 +64,7 @@ func (d *drawing) head() {
 	}
 	d.printf("</g>\n")
 	if d.pic != nil {
-		d.printf(`<text data-ft="hint" x="%d" y="%d" fill="%s">Open this file in a browser tab to zoom and search.</text>`+"\n",
+		d.printf(`<text data-ft="hint" x="%d" y="%d" fill="%s">To zoom and search, open this file in a browser tab with scripts allowed.</text>`+"\n",
 			pad, d.legendLine()+hintStep, inkFaint)
 	}
 }

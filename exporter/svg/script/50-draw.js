@@ -207,7 +207,7 @@
       isZoomed && amount(value(view.t)) + ' (' + percent(value(view.t), all) + words.resets,
       state.m === 'r' ? words.reverse : state.m && (isZoomed ? fit(frames[f].name, 36 * geo.char) + ' ' : '') +
         sharesOf(f) + words[isFlame() ? 'calleesUp' : 'callersUp'] + (isZoomed || state.s ? '' : words.escape),
-      state.x && 'without ' + plural(state.x.split('.').length, 'function') + ' (' + percent(last(whole) - all, last(whole)) + words.back,
+      state.x && 'without ' + plural(state.x.split('.').length, 'name') + ' (' + percent(last(whole) - all, last(whole)) + words.back,
       state.R && words.recursion, state.g && words['group' + state.g],
       compared && state.w && 'swapped: ' + labels(), compared && state.e && words.elided,
     ].filter(Boolean).join(' · ');
@@ -238,7 +238,7 @@
     if (!(view.to > view.from)) return;
     pane.view = view;
     if (pane === panes[0]) {
-      state.z = pathTo(view.t).map(t => id(nameOf(t))).join('.');
+      state.z = namesTo(view.t).join('.');
       const share = v => ((v - view.t.at) / view.t.w).toFixed(6);
       state.r = view.to - view.from < view.t.w ? share(view.from) + '-' + share(view.to) : '';
       save(!replace);
@@ -247,18 +247,23 @@
     showFound();
   }
 
-  // restore zooms to the path in the state, as far as it exists.
-  function restore() {
-    const pane = panes[0];
-    let t = pane.tree;
-    for (const h of state.z ? state.z.split('.') : []) {
+  // namesTo is the path to a node as hashes of names, and follow goes along one, as far
+  // as it exists.
+  const namesTo = t => pathTo(t).map(t => id(nameOf(t)));
+  function follow(path) {
+    let t = panes[0].tree;
+    for (const h of path) {
       const next = grow(t).filter(kid => id(nameOf(kid)) === h).sort((a, b) => b.w - a.w)[0];
       if (!next) break;
       t = next;
     }
-    pane.view = viewOf(t);
-    const [a, b] = state.r.split('-').map(Number);
-    if (b > a && a >= 0 && b <= 1) pane.view = { t, from: t.at + a * t.w, to: t.at + b * t.w };
+    return t;
+  }
+
+  // restore zooms to the path in the state.
+  function restore() {
+    const t = follow(state.z.split('.')), [a, b] = state.r.split('-').map(Number);
+    panes[0].view = b > a && a >= 0 && b <= 1 ? { t, from: t.at + a * t.w, to: t.at + b * t.w } : viewOf(t);
   }
 
   // reveal scrolls to the function in a sandwich, and to where one is in a flame, whose
@@ -269,7 +274,7 @@
   // choose changes the state and draws anew. outer is the zoom to go back to.
   let outer = ['', ''];
   function choose(changes) {
-    const moved = ['m', 'x', 'R', 'g', 'e', 'w'].some(k => k in changes);
+    const moved = ['m', 'x', 'R', 'g', 'e', 'w'].some(k => k in changes), kept = focus && namesTo(focus);
     if ('m' in changes) {
       if (!state.m) outer = [state.z, state.r];
       [state.z, state.r] = changes.m ? ['', ''] : outer;
@@ -278,6 +283,7 @@
     if (moved) {
       replant();
       restore();
+      focus = kept && !('m' in changes) && follow(kept);
     } else if ('v' in changes) rows = 0;
     save('m' in changes || 'x' in changes);
     refresh();

@@ -61,7 +61,7 @@
     if (take) {
       box.rect.focus({ preventScroll: true });
       if (standalone) box.rect.scrollIntoView({ block: 'nearest' });
-      if (byKeys) showTip(box, box.x + min(box.w, 200) / 2, box.y);
+      if (byKeys && focus) showTip(box, box.x + min(box.w, 200) / 2, box.y);
     }
   }
 
