@@ -175,7 +175,7 @@ func testInfo(t *testing.T, b *browser) {
 	text := eval[string](tb, `document.querySelector('.panel pre').textContent`)
 	for _, want := range []string{
 		"host-a", "30s", "99 Hz asked, 98.7 Hz achieved", "Taken 102000 = kept 101039", "100 lost: counts_full",
-		"3 stacks truncated", "16 never taken", "of frames unknown", "command flametel record -d 30",
+		"3 stacks truncated", "16 never taken", "of all frames unknown", "command flametel record -d 30",
 	} {
 		assert.Contains(t, text, want)
 	}

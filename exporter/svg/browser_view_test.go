@@ -60,6 +60,7 @@ func viewCases() map[string]func(*testing.T, *browser) {
 		"scrolls as asked":        testScroll,
 		"resize":                  testResize,
 		"a narrow window":         testNarrowWindow,
+		"lines break":             testLinesBreak,
 		"the root stays in sight": testRootInSight,
 		"a narrow tower":          testTower,
 		"few or merged":           testMerged,
@@ -369,6 +370,49 @@ func testNarrowWindow(t *testing.T, b *browser) {
 	assert.Less(t, title, 500.0)
 }
 
+// testLinesBreak looks whether all text at the top is within the window, large enough
+// to be read, and not over other text.
+func testLinesBreak(t *testing.T, b *browser) {
+	g := graphOf(
+		[]callgraph.Frame{{Name: "app", Kind: callgraph.Process}, {Name: callgraph.NameTruncated}, {Name: "f", Kind: callgraph.User, Inlined: true}},
+		[]callgraph.Frame{{Name: "app", Kind: callgraph.Process}, {Name: "k", Kind: callgraph.Kernel}},
+		[]callgraph.Frame{{Name: "app", Kind: callgraph.Process}, {Name: "j", Kind: callgraph.JIT, Module: "/tmp/a-module-with-a-long-name.so"}},
+	)
+	g.Meta = callgraph.Meta{Duration: 15e9, Hosts: []string{"a-host-with-a-rather-long-name"}, Accounting: &callgraph.Accounting{
+		Taken: 123456, Kept: 6, Idle: 100000, Lost: 17, LostBy: []callgraph.Loss{{Cause: "stacks_full", Count: 17}},
+		FrequencyAsked: 99, FrequencyAchieved: 98.9, Filtered: 23433, TruncatedStacks: 12345,
+	}}
+	tb := b.tab(t)
+	tb.open(tempFile(t, "p.svg", render(t, g, svg.Options{Title: "What a host did while it was looked at, with a title too long for it"})))
+	// Rows are parts of their own, or what stands beside those in the element.
+	const bad = `(() => {
+		const rows = [...document.querySelectorAll('[data-ft=frames] > rect, tspan')].map(e => e.getBoundingClientRect());
+		for (const e of document.querySelectorAll('[data-ft=head] text, [data-ft=legend] text, [data-ft=foot]')) {
+			const range = document.createRange();
+			range.setEndBefore(e.querySelector('tspan') || e.appendChild(new Comment()));
+			range.setStart(e, 0);
+			rows.push(range.getBoundingClientRect());
+		}
+		const seen = rows.filter(r => r.width);
+		return seen.filter(r => r.right > innerWidth - 14 || r.left < 14 || r.height < 11 ||
+			seen.some(o => r !== o && Math.min(r.right, o.right) - Math.max(r.left, o.left) > 2 && Math.min(r.bottom, o.bottom) - Math.max(r.top, o.top) > 5)
+		).map(r => [r.left, r.top, r.right, r.bottom].join());
+	})()`
+	for _, width := range []int64{640, 700, 900, 1200, 700} {
+		tb.run(chromedp.EmulateViewport(width, 900))
+		tb.waitFor(`document.documentElement.viewBox.baseVal.width === innerWidth && innerWidth <= %d`, width)
+		assert.Empty(t, eval[[]string](tb, bad), "at %d", width)
+		assert.Contains(t, tb.text("head"), "lost (0.01%) · 0.00% of all frames unknown")
+		tb.key("k")
+		assert.Empty(t, eval[[]string](tb, bad), "another legend at %d", width)
+		tb.key("kk")
+	}
+	tb.run(chromedp.EmulateViewport(1600, 900))
+	tb.waitFor(`document.documentElement.viewBox.baseVal.y + 0 === 0`)
+	assert.Empty(t, eval[[]string](tb, bad))
+	assert.Zero(t, eval[int](tb, `document.querySelectorAll('[data-ft=head] tspan').length`), "in one row again")
+}
+
 // testRootInSight turns a picture that fills many windows.
 func testRootInSight(t *testing.T, b *browser) {
 	const text = "deeper;"
@@ -444,7 +488,7 @@ func testMarks(t *testing.T, b *browser) {
 	assert.Len(t, eval[[]string](tb, "%s", paths), 5, "kernel, JIT, unknown, inlined, cut off")
 	_ = tb.shot(file, false)
 	assert.Len(t, eval[[]string](tb, "%s", paths), 5)
-	for _, words := range []string{"K kernel", "J JIT", "? unknown", "dotted below: inlined", "striped: stack cut off"} {
+	for _, words := range []string{"K kernel", "J JIT", "? unknown", "Share ending in:", "dotted: inlined", "striped: cut off"} {
 		assert.Contains(t, tb.text("legend"), words)
 	}
 }

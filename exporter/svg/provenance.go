@@ -45,7 +45,7 @@ func summary(g *callgraph.Graph, weight int, u unit, unknown bool) string {
 		parts = append(parts, fmt.Sprintf("%s of %s taken lost (%s)", grouped(a.Lost), grouped(a.Taken), percent(a.Lost, a.Taken)))
 	}
 	if unknown && g.Total(weight) > 0 {
-		parts = append(parts, fmt.Sprintf("%.2f%% of frames unknown", 100*g.UnknownShare(weight)))
+		parts = append(parts, fmt.Sprintf("%.2f%% of all frames unknown", 100*g.UnknownShare(weight)))
 	}
 	return strings.Join(parts, " · ")
 }

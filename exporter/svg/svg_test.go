@@ -335,7 +335,7 @@ func TestProvenance(t *testing.T) {
 	file := render(t, sample(), svg.Options{})
 	for _, want := range []string{
 		"101,039 samples", "30.0 s", "99 Hz asked, 98.7 Hz achieved", "100 of 102,000 taken lost (0.10%)",
-		"% of frames unknown", "host-a", "2026-01-02 03:04:05 UTC", "800 idle", "61 filtered", "3 stacks truncated",
+		"% of all frames unknown", "host-a", "2026-01-02 03:04:05 UTC", "800 idle", "61 filtered", "3 stacks truncated",
 		"100 lost: counts_full", "Taken 102000 = kept 101039 + idle 800 + filtered 61 + lost 100; CPUs 4",
 	} {
 		assert.Contains(t, file, want)

@@ -58,7 +58,8 @@ func (d *drawing) ui() (string, error) {
 		},
 		Colors: map[string]any{"small": colorSmall, "match": colorMatch, "other": colorOther, "group": colorGroup},
 		Geometry: map[string]any{
-			"pad": pad, "top": d.top(), "bottom": bottom, "legend": d.legendLine(), "hint": d.legendLine() + hintStep,
+			"pad": pad, "top": d.top(), "bottom": bottom + lineStep, // in a narrow window the foot takes two lines
+			"legend": d.legendLine(), "hint": d.legendLine() + hintStep,
 			"status": d.top() - framesStep, "step": rowStep, "size": rowSize, "char": charWidth,
 			"labelPad": labelPad, "toolbar": toolbarWidth, "minWidth": minWidth, "maxElements": maxElements, "maxRows": maxRows,
 		},

@@ -1,4 +1,4 @@
-  const layer = part('frames'), hint = part('hint'), foot = part('foot');
+  const layer = part('frames'), head = part('head'), hint = part('hint'), foot = part('foot');
   // Where the picture is not part of a page, seen is how wide the window is, and
   // windowWidth how wide the picture: narrow windows scroll sideways.
   const seen = () => root.clientWidth || innerWidth, windowWidth = () => max(640, seen());
@@ -48,8 +48,8 @@
     return { fill, marks };
   }
 
-  // showLegend replaces the legend of the static layer by that of another colouring.
-  // It is drawn smaller where the window is too narrow.
+  // showLegend replaces the legend of the static layer by that of another colouring,
+  // and breaks it into rows where the window ends. What is above goes up.
   const legend = part('legend'), firstLegend = [...legend.childNodes];
   function showLegend() {
     const how = coloring();
@@ -60,22 +60,51 @@
         color: ui.palette[i], text: base(frames[modules.first[m]].module).slice(0, 24) + ' ' + percent(last(self)[m], all),
       })).concat({ color: ui.colors.other, text: 'others' });
     }
-    let x = geo.pad;
+    let next = geo.pad, left = 0, down = 0;
     legend.replaceChildren(...entries.length ? [] : firstLegend);
     for (const { color, text } of entries) {
-      if (x > width_ - 160) break;
-      legend.append(shape('rect', { x, y: geo.legend - 12, width: 14, height: 14, rx: 2, fill: color }), shape('text', { x: x + 19, y: geo.legend }, text));
-      x += 33 + 6.9 * text.length;
+      legend.append(shape('g', {}, shape('rect', { x: next, y: geo.legend - 12, width: 14, height: 14, rx: 2, fill: color }),
+        shape('text', { x: next + 19, y: geo.legend }, text)));
+      next += 33 + 6.9 * text.length;
     }
-    const { lastChild } = legend, { pad, legend: y } = geo;
-    const scale = min(1, (width_ - 2 * pad) / (+lastChild.getAttribute('x') + 6.9 * lastChild.textContent.length - pad));
-    set(legend, { transform: scale < 1 ? `matrix(${scale} 0 0 ${scale} ${pad - pad * scale} ${y - y * scale})` : '' });
+    for (const entry of legend.children) {
+      const { x, width } = entry.getBBox();
+      if (x + width - left > width_ - geo.pad) {
+        left = x - geo.pad;
+        down += geo.step;
+      }
+      moveTo(entry, -left, down);
+    }
+    moveTo(legend, 0, -down);
+    down += wrapped;
+    moveTo(head, 0, -down);
+    room_ = down + (head.firstChild.getComputedTextLength() + geo.toolbar > seen() ? 36 : 0);
+  }
+
+  const moveTo = (e, x, y) => set(e, { transform: `translate(${x} ${y})` });
+
+  // flow breaks a line of text where the window ends, and returns the height of what
+  // this adds.
+  function flow(line, step) {
+    const parts = line.textContent.split(/(?<= )/);
+    let row = line, added = 0;
+    line.textContent = '';
+    for (const word of parts) {
+      row.append(word);
+      if (row.getComputedTextLength() > width_ - 2 * geo.pad && row.childNodes[1]) {
+        row.lastChild.remove();
+        line.append(row = shape('tspan', { x: geo.pad, dy: step }, word));
+        added += step;
+      }
+    }
+    return added;
   }
 
   // ---- Drawing -----------------------------------------------------------
 
   let width_ = root.viewBox.baseVal.width; // of the whole picture
-  let room_ = 0;                           // above the title, for buttons that do not fit beside it
+  let room_ = 0;                           // above the picture, for what does not fit in a row
+  let wrapped = 0;                         // the part of it that lines at the top take
   let rows = 0;                            // in one view never fewer than once needed
   let boxes = [];
   let focus = null;                        // the node with the focus
@@ -195,6 +224,7 @@
     const height = max(end + geo.bottom + room_, standalone ? innerHeight : 0); // room for panels
     set(root, { viewBox: `0 -${room_} ${width_} ${height}`, width: width_, height });
     set(foot, { y: end + 22 });
+    place();
     if (rows && grown > 0 && standalone && flame) scrollBy(0, grown);
     rows = n;
   }
@@ -221,6 +251,7 @@
       p.first && grouped(p.first) + words.callers,
       p.deeper && grouped(p.deeper) + words.deeper,
     ].filter(Boolean).join(' ')).join(' ');
+    flow(foot, geo.step);
   }
 
   // sharesOf returns what a function takes, by itself and with all that it calls.

@@ -129,12 +129,15 @@
 
   function measure() {
     width_ = windowWidth();
-    room_ = part('head').firstChild.getComputedTextLength() + geo.toolbar > seen() ? 36 : 0;
+    wrapped = 0;
+    for (const line of head.children) {
+      moveTo(line, 0, wrapped);
+      wrapped += flow(line, line.previousSibling ? geo.step : 24);
+    }
   }
 
   function fill() {
     measure();
-    place();
     showLegend();
     draw();
   }
@@ -144,7 +147,6 @@
     load();
     replant();
     restore();
-    place();
     refresh();
     input.value = state.s;
     startSearch(state.s);

@@ -80,7 +80,7 @@ func TestHostInAllFormats(t *testing.T) {
 	require.NotNil(t, said, "%s", p.stderr.String())
 	assert.Contains(t, p.file("out.svg"), "· "+said[1]+" · 99 Hz asked, "+said[2]+" Hz achieved ·", "the summary and the file agree")
 	unknown := regexp.MustCompile(`, <?([0-9.]+)% of frames unknown`).FindStringSubmatch(p.stderr.String())
-	shown := regexp.MustCompile(`([0-9.]+)% of frames unknown`).FindStringSubmatch(p.file("out.svg"))
+	shown := regexp.MustCompile(`([0-9.]+)% of all frames unknown`).FindStringSubmatch(p.file("out.svg"))
 	require.True(t, unknown != nil && shown != nil, "%s", p.stderr.String())
 	a, _ := strconv.ParseFloat(unknown[1], 64)
 	b, _ := strconv.ParseFloat(shown[1], 64)
