@@ -12,8 +12,9 @@ const (
 )
 
 // darkRules turn the light page into a dark one. R stands for the selector of
-// the svg element. Frames keep their colours: their text is dark on both.
-const darkRules = `R{fill:#e6edf3;background:#14181d;color-scheme:dark}
+// the svg element. Frames keep their colours: their text is dark on both. Text is
+// drawn with fill; color is what tools that check contrast go by.
+const darkRules = `R{fill:#e6edf3;color:#e6edf3;background:#14181d;color-scheme:dark}
 R>[data-ft=page]{fill:#14181d}
 R [fill="#1b1f24"]{fill:#e6edf3}
 R [fill="#3a424c"]{fill:#b9c4cf}
