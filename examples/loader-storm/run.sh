@@ -34,8 +34,7 @@ start_server() {
 	url="http://127.0.0.1:$(cat "$dir/port")/"
 }
 
-# Starts a recording of the server and waits until it records. Of each kind there is a
-# file, and -KIND in its name.
+# Starts a recording of the server and waits until it records.
 start_recording() {
 	"$flametel" record -p "$server" -d 1h --type syscalls,file_opens -o "$1" 2>"$dir/messages" &
 	recorder=$!
@@ -80,7 +79,7 @@ for name in storm storm-fixed; do
 	stop_recording
 	say "openat calls a request, flametel" \
 		"$(awk '/;syscall:openat_\[k\] / { opens += $NF } /;syscall:sendto_\[k\] / { answers += $NF }
-			END { printf "%.2f", opens / answers }' "$dir/calls-syscalls.folded")"
+			END { printf "%.2f", opens / answers }' "$dir/calls.folded")"
 	stop_all
 	start_server "$name" strace -f -c -o "$dir/strace"
 	wrk -t1 -c1 -d3s "$url" >"$dir/wrk"

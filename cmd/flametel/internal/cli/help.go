@@ -22,7 +22,7 @@ Target (default: the whole host):
 Sampling:
       --type KIND             cpu, off_cpu, syscalls, file_opens, file_reads, page_faults,
                               lock_contention, kernel_allocations, tcp_retransmits; repeat it, or
-                              join with commas: each has its files, NAME-KIND.svg    (default cpu)
+                              join with commas: others than the first in NAME-KIND.svg (default cpu)
   -d, --duration TIME         100ms to 24h, a number is seconds (default 30s, a command: to its end)
   -F, --frequency HZ          samples per second and CPU, 1 to 9999                   (default 99)
       --per-thread            tell threads of one name apart, by their IDs

@@ -327,7 +327,7 @@ func TestHostRecordsSeveralKinds(t *testing.T) {
 		"sh", "-c", "sleep 1; for i in 1 2 3; do cat missing-file; done; true")
 	require.Zero(t, p.run(), "%s", p.stderr.String())
 	missing := int64(0)
-	for stack, n := range folded(t, p.file("out-file_opens.folded")) {
+	for stack, n := range folded(t, p.file("out.folded")) {
 		if strings.Contains(stack, "error:ENOENT") && strings.Contains(stack, "/missing-file") {
 			missing += n
 		}

@@ -78,7 +78,7 @@ func (s *Settings) StartFailed(err error) (int, error) {
 // whose name begins with profile- and the given word.
 func (o *Options) Save(ctx context.Context, s *Settings, word string, messages []pprofile.Profiles) (path string, err error) {
 	begin := s.Now()
-	out, err := reserve(word, begin, "svg", (&Options{}).firstPath)
+	out, err := reserve(word, begin, "svg")
 	if err != nil {
 		return "", err
 	}

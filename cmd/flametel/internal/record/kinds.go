@@ -115,9 +115,9 @@ func (k *kind) by() string {
 }
 
 // expand gives each sample type a file of its own, in formats that hold one type.
-// Of one kind the first type has the file that was asked for, and others stand beside
-// it: NAME-TYPE.svg. Of several kinds all names have the kind: NAME-KIND.svg for its
-// first type, NAME-KIND-TYPE.svg for others.
+// The first type of the first kind has the file that was asked for. Others of one kind
+// stand beside it: NAME-TYPE.svg. Of several kinds their names have the kind:
+// NAME-KIND.svg for its first type, NAME-KIND-TYPE.svg for others.
 func (o *Options) expand(out output) []output {
 	chosen := o.chosen()
 	out.sampleType = ""
@@ -130,7 +130,10 @@ func (o *Options) expand(out output) []output {
 	}
 	var list []output
 	for _, k := range chosen {
-		main := o.pathOf(&k, out.path)
+		main := out.path
+		if len(chosen) > 1 {
+			main = typedPath(out.path, k.name)
+		}
 		for i, t := range k.types {
 			typed := output{path: main, format: out.format, sampleType: t}
 			if i > 0 {
@@ -139,24 +142,8 @@ func (o *Options) expand(out output) []output {
 			list = append(list, typed)
 		}
 	}
-	list[0].reserved = out.reserved
-	if out.twin != "" {
-		list[0].twin = twinOf(list[0].path)
-	}
+	list[0].path, list[0].twin, list[0].reserved = out.path, out.twin, out.reserved
 	return list
-}
-
-// pathOf is where the first sample type of a kind is written if a file was asked for.
-func (o *Options) pathOf(k *kind, path string) string {
-	if len(o.Types) < 2 {
-		return path
-	}
-	return typedPath(path, k.name)
-}
-
-// firstPath is the name of the first file that expand makes of one.
-func (o *Options) firstPath(path string) string {
-	return o.expand(output{path: path})[0].path
 }
 
 // holdsAll: a file of the format holds several sample types.

@@ -20,9 +20,9 @@ func TestEachTypeHasAFile(t *testing.T) {
 	}
 	assert.Equal(t, []string{"a.svg "}, paths([]string{"cpu"}, output{path: "a.svg"}))
 	assert.Equal(t, []string{"a.svg off_cpu", "a-events.svg events"}, paths([]string{"off_cpu"}, output{path: "a.svg"}))
-	assert.Equal(t, []string{"a-cpu.svg cpu", "a-page_faults.svg faults"}, paths([]string{"cpu", "page_faults"}, output{path: "a.svg"}))
+	assert.Equal(t, []string{"a.svg cpu", "a-page_faults.svg faults"}, paths([]string{"cpu", "page_faults"}, output{path: "a.svg"}))
 	assert.Equal(t, []string{
-		"a-off_cpu.svg off_cpu", "a-off_cpu-events.svg events", "a-lock_contention.svg waits", "a-lock_contention-wait_time.svg wait_time",
+		"a.svg off_cpu", "a-off_cpu-events.svg events", "a-lock_contention.svg waits", "a-lock_contention-wait_time.svg wait_time",
 	}, paths([]string{"off_cpu", "lock_contention"}, output{path: "a.svg"}))
 	assert.Equal(t, []string{"d.x/a opens", "d.x/a-open_time open_time"}, paths([]string{"file_opens"}, output{path: "d.x/a", format: "folded"}))
 	assert.Equal(t, []string{"a.pb.gz "}, paths([]string{"cpu", "syscalls"}, output{path: "a.pb.gz"}))
@@ -30,7 +30,7 @@ func TestEachTypeHasAFile(t *testing.T) {
 	assert.Equal(t, []string{"/dev/null syscalls"}, paths([]string{"syscalls"}, output{path: "/dev/null", format: "svg"}))
 	assert.Equal(t, []string{"/dev/null syscalls"}, paths([]string{"syscalls", "cpu"}, output{path: "/dev/null", format: "svg"}))
 	o := Options{Types: []string{"off_cpu", "cpu"}}
-	assert.Equal(t, "a-off_cpu.diff.svg", o.expand(output{path: "a.svg", twin: "a.diff.svg"})[0].twin)
+	assert.Equal(t, "a.diff.svg", o.expand(output{path: "a.svg", twin: "a.diff.svg"})[0].twin)
 }
 
 // No two kinds, nor types of one, have a file of one name.

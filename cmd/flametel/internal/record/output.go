@@ -176,10 +176,9 @@ func formatOr(format string) string {
 // maxSuffix bounds the search for a free name.
 const maxSuffix = 1000
 
-// reserve makes an empty file under a default name in the present folder, or under
-// the name that first makes of it. If there is such a file, -1, -2 ... comes before
-// the extension.
-func reserve(what string, now time.Time, format string, first func(path string) string) (output, error) {
+// reserve makes an empty file under a default name in the present folder. If
+// there is such a file, -1, -2 ... comes before the extension.
+func reserve(what string, now time.Time, format string) (output, error) {
 	format = formatOr(format)
 	base := stem(what) + now.Format("-20060102-150405")
 	for i := range maxSuffix {
@@ -187,7 +186,7 @@ func reserve(what string, now time.Time, format string, first func(path string) 
 		if i > 0 {
 			path = base + "-" + strconv.Itoa(i) + extensions[format]
 		}
-		f, err := os.OpenFile(first(path), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}

@@ -12,30 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func asAsked(path string) string { return path }
-
-// Of several kinds the first file is held, under the name that it will have.
-func TestDefaultNameOfSeveralKinds(t *testing.T) {
-	t.Chdir(t.TempDir())
-	now := time.Date(2026, 11, 30, 3, 4, 5, 0, time.UTC)
-	o := Options{Types: []string{"off_cpu", "cpu"}}
-	for _, suffix := range []string{"", "-1"} {
-		out, err := reserve("web", now, "", o.firstPath)
-		require.NoError(t, err)
-		list := o.expand(out)
-		assert.Equal(t, "profile-web-20261130-030405"+suffix+"-off_cpu.svg", list[0].path)
-		assert.Equal(t, "profile-web-20261130-030405"+suffix+"-cpu.svg", list[2].path)
-		assert.FileExists(t, list[0].path)
-		assert.NoFileExists(t, out.path)
-		if suffix == "-1" {
-			for _, out := range list {
-				out.release()
-			}
-			assert.NoFileExists(t, list[0].path)
-		}
-	}
-}
-
 func TestDefaultNameNeverReplaces(t *testing.T) {
 	t.Chdir(t.TempDir())
 	now := time.Date(2026, 11, 30, 3, 4, 5, 0, time.UTC)
@@ -43,7 +19,7 @@ func TestDefaultNameNeverReplaces(t *testing.T) {
 	require.NoError(t, os.Symlink("/nowhere", "profile-web-20261130-030405-1.svg"))
 	var names []string
 	for range 2 {
-		out, err := reserve("web", now, "", asAsked)
+		out, err := reserve("web", now, "")
 		require.NoError(t, err)
 		names = append(names, out.path)
 	}
@@ -66,7 +42,7 @@ func TestDefaultNameByFormatAndSubject(t *testing.T) {
 		{"", "", "profile-host-20261130-030405.svg"},
 		{strings.Repeat("x", 500), "", "profile-" + strings.Repeat("x", 64) + "-20261130-030405.svg"},
 	} {
-		out, err := reserve(test.what, now, test.format, asAsked)
+		out, err := reserve(test.what, now, test.format)
 		require.NoError(t, err)
 		assert.Equal(t, test.want, out.path)
 	}
@@ -75,9 +51,9 @@ func TestDefaultNameByFormatAndSubject(t *testing.T) {
 func TestReservedNameIsGivenBackUnlessWritten(t *testing.T) {
 	t.Chdir(t.TempDir())
 	now := time.Now()
-	unused, err := reserve("a", now, "", asAsked)
+	unused, err := reserve("a", now, "")
 	require.NoError(t, err)
-	used, err := reserve("a", now, "", asAsked)
+	used, err := reserve("a", now, "")
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(used.path, []byte("x"), 0o600))
 	named := output{path: "named.svg"}

@@ -81,7 +81,7 @@ func (r *recording) prepare() (err error) {
 		r.outputs = append(r.outputs, r.expand(out)...)
 	}
 	if len(r.outputs) == 0 {
-		out, err := reserve(r.what(r.process), r.Now(), r.Format, r.firstPath)
+		out, err := reserve(r.what(r.process), r.Now(), r.Format)
 		if err != nil {
 			return err
 		}
