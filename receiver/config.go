@@ -138,6 +138,10 @@ type SymbolsConfig struct {
 	// ago is given back first and read again if need be. Default 128, from 8 to
 	// 65536.
 	MaxCacheMiB int `mapstructure:"max_cache_mib"`
+	// Patience is how long a drain waits for the symbols of a file that is big or
+	// comes slowly. Its frames have no names in this drain if that is too short,
+	// and have in later ones. Default 2s, from 100ms to 1m.
+	Patience time.Duration `mapstructure:"patience"`
 
 	_ struct{}
 }
@@ -176,6 +180,8 @@ const (
 	// maxTableMiB is what the search in the kernel is made for.
 	maxTableMiB = 128
 	maxCacheMiB = 1 << 16
+	minPatience = 100 * time.Millisecond
+	maxPatience = time.Minute
 	// A container ID has 64 hexadecimal digits, of which people give 12 or more.
 	minContainerID = 12
 	maxContainerID = 64
@@ -217,6 +223,7 @@ func (s *SymbolsConfig) validate() error {
 		checkEach("symbols::debug_dirs", s.DebugDirs, checkFolder),
 		checkEach("symbols::debuginfod_urls", s.DebuginfodURLs, debuginfod.ValidateURL),
 		between("symbols::max_cache_mib", s.MaxCacheMiB, minCacheMiB, maxCacheMiB),
+		between("symbols::patience", s.Patience, minPatience, maxPatience),
 	)
 	if err := checkFolder(s.DebuginfodCache); err != nil && len(s.DebuginfodURLs) > 0 {
 		errs = append(errs, fmt.Errorf("symbols::debuginfod_cache: %w", err))

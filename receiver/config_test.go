@@ -37,7 +37,7 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, UnwindConfig{Tables: true, MaxTableMiB: 32}, cfg.Unwind)
 	assert.Equal(t, SymbolsConfig{
 		Demangle: "simple", Inlines: true, DebugDirs: []string{"/usr/lib/debug"},
-		DebuginfodCache: "/var/cache/flametel/debuginfod", MaxCacheMiB: 128,
+		DebuginfodCache: "/var/cache/flametel/debuginfod", MaxCacheMiB: 128, Patience: 2 * time.Second,
 	}, cfg.Symbols)
 	assert.Equal(t, TargetsConfig{}, cfg.Targets)
 	assert.NoError(t, confmap.Validate(cfg))
@@ -71,7 +71,7 @@ func TestLoadConfig(t *testing.T) {
 			c.Symbols = SymbolsConfig{
 				Demangle: "full", DebugDirs: []string{"/opt/debug"},
 				DebuginfodURLs:  []string{"https://debuginfod.example.org", "http://127.0.0.1:8002/x"},
-				DebuginfodCache: "/srv/debuginfod", MaxCacheMiB: 64,
+				DebuginfodCache: "/srv/debuginfod", MaxCacheMiB: 64, Patience: 2 * time.Second,
 			}
 			c.ResourceAttributes = ResourceAttributesConfig{CommandLine: true}
 			c.PerThread = true
@@ -160,6 +160,7 @@ func TestValidateReportsAll(t *testing.T) {
 		`symbols::debug_dirs::0: must be an absolute path, got "debug"`,
 		`symbols::debuginfod_urls::0: debuginfod server debuginfod.example.org: use an http or https URL`,
 		`symbols::max_cache_mib: must be between 8 and 65536, got 7`,
+		`symbols::patience: must be between 100ms and 1m0s, got 0s`,
 		`symbols::debuginfod_cache: must be an absolute path, got "cache"`,
 	}
 	err = cfg.Validate()
@@ -217,7 +218,7 @@ func TestReadmeListsKeys(t *testing.T) {
 	readme, err := os.ReadFile("README.md")
 	require.NoError(t, err)
 	keys := configKeys(reflect.TypeFor[Config](), "")
-	assert.Len(t, keys, 35)
+	assert.Len(t, keys, 37)
 	for _, key := range keys {
 		assert.Contains(t, string(readme), "\n| `"+key+"` |")
 	}

@@ -48,6 +48,7 @@ func createDefaultConfig() component.Config {
 			DebugDirs:       []string{"/usr/lib/debug"},
 			DebuginfodCache: "/var/cache/flametel/debuginfod",
 			MaxCacheMiB:     128,
+			Patience:        2 * time.Second,
 		},
 	}
 }

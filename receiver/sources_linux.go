@@ -124,6 +124,7 @@ func newSymbolizer(cfg *SymbolsConfig) (*symbolize.Symbolizer, *debuginfod.Clien
 		NoInlines:     !cfg.Inlines,
 		DebugDirs:     append([]string{}, cfg.DebugDirs...), // none, if there are none
 		MaxCacheBytes: int64(cfg.MaxCacheMiB) << 20,
+		Patience:      cfg.Patience,
 		KernelSymbols: bpf.KernelSymbols,
 	}
 	if len(cfg.DebuginfodURLs) == 0 {

@@ -30,6 +30,10 @@ type Options struct {
 	// Fetcher finds debug files on servers; nil means none. The Symbolizer does
 	// not close it.
 	Fetcher Fetcher
+	// Patience is how long a stack waits for the symbols of a file that are being
+	// read; without them its frames stay unnamed. 0 means two seconds: local
+	// file systems answer in milliseconds, but others may answer late or never.
+	Patience time.Duration
 	// Now is the clock of the rules that something is looked at again only
 	// after some time; nil means time.Now.
 	Now func() time.Time
@@ -82,11 +86,7 @@ type patience struct {
 	jit   time.Duration // for a perf map
 }
 
-// usualPatience: local file systems answer in milliseconds; others may answer
-// late or never, which must not stop the profile.
-func usualPatience() patience {
-	return patience{load: 2 * time.Second, short: 100 * time.Millisecond, jit: 500 * time.Millisecond}
-}
+const usualPatience = 2 * time.Second
 
 const (
 	defaultCacheBytes = 128 << 20
@@ -107,13 +107,17 @@ func New(opts Options) *Symbolizer {
 	if opts.DebugDirs == nil {
 		opts.DebugDirs = []string{"/usr/lib/debug"}
 	}
+	if opts.Patience == 0 {
+		opts.Patience = usualPatience
+	}
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Symbolizer{
 		ctx: ctx, cancel: cancel,
-		opts: opts, now: opts.Now, patience: usualPatience(),
+		opts: opts, now: opts.Now,
+		patience: patience{load: opts.Patience, short: 100 * time.Millisecond, jit: 500 * time.Millisecond},
 		index:    index{objects: make(map[objectKey]*Object), inodes: make(map[inodeKey]pinned)},
 		files:    filePool{max: opts.MaxOpenFiles},
 		vsyscall: &Object{kind: objectVsyscall, key: objectKey{path: vsyscallPath}},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"syscall"
+	"time"
 
 	"go.opentelemetry.io/collector/component"
 	"go.opentelemetry.io/collector/component/componentstatus"
@@ -31,6 +32,10 @@ type pipeline struct {
 	tally *tally.Tally
 }
 
+// patience is how long a big file is waited for on a busy host: there is no later
+// window that has its names. A signal ends it.
+const patience = 20 * time.Second
+
 // newPipeline makes the components; none of them runs yet.
 func newPipeline(ctx context.Context, s *Settings, o *Options, pids []int, outputs []output) (*pipeline, error) {
 	p := &pipeline{outputs: outputs, choice: o.choice(), failed: make(chan error, 1), tally: tally.New()}
@@ -44,7 +49,9 @@ func newPipeline(ctx context.Context, s *Settings, o *Options, pids []int, outpu
 		}
 		p.exporters = append(p.exporters, e)
 	}
-	r, err := newReceiver(ctx, s, o.receiverConfig(s.Receiver, pids), telemetry(s.Messages, o.Quiet, o.Verbose), p)
+	cfg := o.receiverConfig(s.Receiver, pids)
+	cfg.Symbols.Patience = patience
+	r, err := newReceiver(ctx, s, cfg, telemetry(s.Messages, o.Quiet, o.Verbose), p)
 	p.receiver = r
 	return p, err
 }
