@@ -154,6 +154,7 @@ func run(t testing.TB, change func(*receiver.Config)) *recorder {
 	t.Helper()
 	f := receiver.NewFactory().(xreceiver.Factory)
 	cfg := f.CreateDefaultConfig().(*receiver.Config)
+	cfg.Symbols.Patience = time.Minute // names are asked for, not how fast a machine is
 	cfg.Window, cfg.DrainInterval = windowLength, windowLength/5
 	change(cfg)
 	require.NoError(t, cfg.Validate())
