@@ -159,17 +159,19 @@ func enough(pid int, n int64) func(*wire) bool {
 // each other, and the account of each adds up with what was sent in it.
 func TestWholeHost(t *testing.T) {
 	pid := workloads.Start(t, workloads.Burn.Build(t, "burn_host"), "600")
-	w := record(t, func(*Config) {}, func(w *wire) bool {
+	w := record(t, func(c *Config) {
+		c.Window = 3 * time.Second // a sender that is two windows behind loses one
+	}, func(w *wire) bool {
 		total, _ := w.of(pid)
 		_, accounting := w.samples()
-		return total >= 50 && len(accounting) >= 5
+		return total >= 50 && len(accounting) >= 3
 	})
 	samples, accounting := w.samples()
 	sent := make(map[uint64]int64) // by start of window
 	for _, s := range samples {
 		sent[s.profile.TimeUnixNano] += s.value
 	}
-	require.GreaterOrEqual(t, len(accounting), 5)
+	require.GreaterOrEqual(t, len(accounting), 3)
 	for i, a := range accounting {
 		count := func(key string) (n int64) { fmt.Sscan(a.attrs["flametel."+key], &n); return n }
 		assert.Equal(t, count("samples.taken"), count("samples.kept")+count("samples.idle")+count("samples.filtered")+count("samples.lost"), a.attrs)
