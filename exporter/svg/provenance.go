@@ -36,7 +36,7 @@ func (d *drawing) summarize() []string {
 func summary(g *callgraph.Graph, weight int, u unit, unknown bool) string {
 	parts := []string{u.format(g.Total(weight))}
 	if d := g.Meta.Duration; d > 0 {
-		parts = append(parts, fmt.Sprintf("%.1f s", d.Seconds()))
+		parts = append(parts, fmt.Sprintf("recorded for %.1f s", d.Seconds()))
 	}
 	if f := frequency(g); f != "" {
 		parts = append(parts, f)
