@@ -1,7 +1,6 @@
 package bpf
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -27,6 +26,7 @@ type EventReader struct {
 	epoll      int     // owned by waiter
 	waiter     *waiter // for epoll
 	wake       int     // eventfd that ends a wait
+	nudged     atomic.Bool
 	malformed  atomic.Uint64
 
 	mu      sync.Mutex // guards what follows
@@ -172,19 +172,23 @@ func (r *EventReader) Run(wake func()) error {
 	}
 }
 
-// wait returns when a ring, or nudge, has something for Run.
+// wait returns when a ring, or nudge, has something for Run. The rings themselves
+// tell: a ring says only once that it became readable, and the poller of the
+// runtime may be the one who was told.
 func (r *EventReader) wait() error {
-	var ready [16]unix.EpollEvent
-	var failed error
-	err := r.waiter.wait(func() bool {
-		n, err := unix.EpollWait(r.epoll, ready[:], 0)
-		if errors.Is(err, unix.EINTR) {
-			return true // a look too many
+	return r.waiter.wait(func() bool { return r.nudged.Load() || r.pending() })
+}
+
+// pending tells whether something was written to a ring that was not read.
+func (r *EventReader) pending() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, ring := range r.rings {
+		if ring.pending() {
+			return true
 		}
-		failed = err
-		return err != nil || n > 0
-	})
-	return errors.Join(failed, err)
+	}
+	return false
 }
 
 func (r *EventReader) enterRun() bool {
@@ -255,10 +259,12 @@ func (r *EventReader) readRing(ring *eventRing) {
 
 // nudge makes the next wait of Run return at once.
 func (r *EventReader) nudge() {
+	r.nudged.Store(true)
 	_, _ = unix.Write(r.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 }
 
 func (r *EventReader) unnudge() {
+	r.nudged.Store(false)
 	var count [8]byte
 	_, _ = unix.Read(r.wake, count[:])
 }

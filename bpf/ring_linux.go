@@ -82,6 +82,11 @@ func (r *eventRing) read(visit func(kind uint32, misc uint16, body []byte)) {
 	atomic.StoreUint64(&r.control.Data_tail, tail)
 }
 
+// pending tells whether there is something to read.
+func (r *eventRing) pending() bool {
+	return atomic.LoadUint64(&r.control.Data_head) != r.control.Data_tail
+}
+
 // bytes returns n bytes at a position that counts from the ring's beginning of
 // time, joined if they wrap around.
 func (r *eventRing) bytes(at uint64, n int) []byte {

@@ -66,13 +66,13 @@ func TestLibrariesThatComeAndGo(t *testing.T) {
 	t.Run("load", func(t *testing.T) {
 		expectation{chains: []calls{"main once first spin", "main once ..."}, whole: 0.8, incomplete: 0.1}.check(t, r.of(load))
 	})
-	// There may be cut stacks here, but no wrong ones.
+	// The faster the machine, the more stacks are cut here, but none is wrong.
 	t.Run("replace", func(t *testing.T) {
 		expectation{chains: []calls{
 			"main a first spin_first", "main b second spin_second",
 			"main a clock_gettime|__clock_gettime|clock_gettime@plt|mmap|mmap64|__mmap|more|put ...", "main b clock_gettime|__clock_gettime|clock_gettime@plt|mmap|mmap64|__mmap|more|put ...",
 			"main a [vdso]", "main b [vdso]",
-		}, incomplete: 0.99}.check(t, r.of(replace))
+		}, incomplete: 1}.check(t, r.of(replace))
 	})
 }
 

@@ -67,7 +67,7 @@ func TestRust(t *testing.T) {
 	})
 	want := expectation{chains: []calls{
 		"... rustwork::main|rustslow::main|work::main ... outer ... middle inner ...", "... sorter ... spin", "... sorter ...", "... outer ...",
-	}, whole: 0.9, incomplete: 0.005}
+	}, whole: 0.9, incomplete: 0.05} // panics are caught: libgcc's installing of another frame stops walks
 	runRuntimes(t, []running{
 		{name: "optimized", command: []string{filepath.Join(dir, "rustwork")}, expectation: want},
 		{name: "not optimized", command: []string{filepath.Join(dir, "rustslow")}, expectation: want},
