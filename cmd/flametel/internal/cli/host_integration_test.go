@@ -78,7 +78,7 @@ func TestHostInAllFormats(t *testing.T) {
 	assert.Regexp(t, `(?m)^[0-9,]+ of [0-9,]+ samples lost`, p.stderr.String())
 	said := regexp.MustCompile(`in ([0-9.]+ s) from .*; ([0-9.]+) of 99 Hz achieved`).FindStringSubmatch(p.stderr.String())
 	require.NotNil(t, said, "%s", p.stderr.String())
-	assert.Contains(t, p.file("out.svg"), "· "+said[1]+" · 99 Hz asked, "+said[2]+" Hz achieved ·", "the summary and the file agree")
+	assert.Contains(t, p.file("out.svg"), "· recorded for "+said[1]+" · 99 Hz asked, "+said[2]+" Hz achieved ·", "the summary and the file agree")
 	unknown := regexp.MustCompile(`, <?([0-9.]+)% of frames unknown`).FindStringSubmatch(p.stderr.String())
 	shown := regexp.MustCompile(`([0-9.]+)% of all frames unknown`).FindStringSubmatch(p.file("out.svg"))
 	require.True(t, unknown != nil && shown != nil, "%s", p.stderr.String())
