@@ -200,12 +200,13 @@ func TestInterruptUnderLoad(t *testing.T) {
 // A process that sleeps gives no samples, and the reason.
 func TestSleepingProcessHasNoSamples(t *testing.T) {
 	t.Parallel()
+	// On a host where nothing runs the reason would be that.
+	workloads.Start(t, workloads.Burn.Build(t, "burn-beside"), "600")
 	pid := workloads.Start(t, "/bin/sleep", "600")
 	p := flametel(t, realReceiver, "record", "-d", "0.5", "-o", "out.svg", "-p", strconv.Itoa(pid))
 	assert.Equal(t, 3, p.run(), "%s", p.stderr.String())
-	// Where nothing else runs either, that is the reason.
-	assert.Regexp(t, "no samples: (what you record did not use a CPU|all CPUs were idle)\n", p.stderr.String())
-	assert.Regexp(t, "none of the processes asked for|idle", p.file("out.svg"))
+	assert.Contains(t, p.stderr.String(), "no samples: what you record did not use a CPU\n")
+	assert.Contains(t, p.file("out.svg"), "none of the processes asked for")
 }
 
 // nobody is the user ID of a user without any rights.
