@@ -385,6 +385,7 @@ func TestStacksInFilesThatAreNew(t *testing.T) {
 func TestOnlyWhatIsProfiledGetsTables(t *testing.T) {
 	f := newFixture(t, 1<<18, 1<<10)
 	pid := child(t, "sleep", "60")
+	f.image(t, pid)
 	f.opts.Wanted = func(r bpf.SpaceRequest) bool { return r.ExecID == 7 }
 	f.kernel.spaces[pid] = bpf.Space{} // as the program leaves it
 	f.all(t, pid)
