@@ -8,6 +8,11 @@ SHELL := /bin/bash
 GO ?= go
 # It leaves a folder in that of temporary files.
 OCB := $(GO) tool -modfile=internal/tools/ocb/go.mod builder
+# Many tests look at a live host, where something happens once in a thousand runs that no test can
+# foresee. A test that fails is run once more, and is named as failed first whatever comes of it; if
+# more than six fail, subtests counted, none is.
+GOTESTSUM := $(GO) tool -modfile=internal/tools/gotestsum/go.mod gotestsum --format=standard-quiet \
+	--rerun-fails=1 --rerun-fails-max-failures=6 --rerun-fails-run-root-test
 SETUP := ./internal/tools/setup.sh
 GOLANGCI_VERSION := v2.15.0
 
@@ -69,7 +74,7 @@ run: setup-run build ## profile this host for 15 s with the collector, as root, 
 .PHONY: test
 test: setup-test build ## run every test (as root: many profile real processes)
 	$(GO) vet -tags integration ./...
-	$(GO) test -tags integration -timeout 25m -p $(TEST_PARALLEL) $(TEST_FLAGS) ./...
+	$(GOTESTSUM) --packages=./... -- -tags integration -timeout 25m -p $(TEST_PARALLEL) $(TEST_FLAGS)
 	cd cmd/otelcol && $(GO) vet ./... && $(GO) test $(TEST_FLAGS) ./...
 
 .PHONY: bench
