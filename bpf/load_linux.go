@@ -134,17 +134,26 @@ func sharedVariables(opts *Options, f features) map[string]any {
 
 // profileObject is the program of the CPU clock.
 func profileObject(opts *Options) *object {
+	return &object{name: "profile", spec: loadProfile, variables: map[string]any{profileVarPeriodNs: opts.periodNanos()}}
+}
+
+// setIdle tells the program of the CPU clock what is idle.
+func (o *objects) setIdle(idle []Range) error {
 	var ranges [maxIdleRanges]profileFtRange
 	n := 0
-	for ; n < min(len(opts.IdleRanges), len(ranges)); n++ {
-		ranges[n].Start, ranges[n].End = opts.IdleRanges[n].Start, opts.IdleRanges[n].End
+	for ; n < min(len(idle), len(ranges)); n++ {
+		ranges[n].Start, ranges[n].End = idle[n].Start, idle[n].End
 	}
-	return &object{name: "profile", spec: loadProfile, variables: map[string]any{
-		profileVarPeriodNs:       opts.periodNanos(),
-		profileVarIdleByTask:     len(opts.IdleRanges) == 0,
+	for name, value := range map[string]any{
+		profileVarIdleByTask:     n == 0,
 		profileVarIdleRanges:     ranges[:],
 		profileVarIdleRangeCount: uint32(n),
-	}}
+	} {
+		if err := o.programs.Variables[name].Set(value); err != nil {
+			return fmt.Errorf("set variable %q: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // setAll sets the variables of a collection before it is loaded.

@@ -35,9 +35,11 @@ type Options struct {
 	// four times as many. 0 means: enough for all samples of one drain
 	// interval to differ.
 	MapEntries int
-	// IdleRanges are the kernel's idle functions. Samples whose leaf lies in
-	// one are idle. If none is given, samples of the idle task are.
-	IdleRanges []Range
+	// IdleRanges returns the kernel's idle functions. Samples whose leaf lies in
+	// one are idle. If there are none, samples of the idle task are. It is called
+	// once, when the kernel has verified the program, before sampling begins. Nil
+	// stands for none.
+	IdleRanges func() []Range
 	// FilterTargets leaves out every process that is not kept by SetTarget.
 	// KeepUnknown says what happens to processes that SetTarget never named.
 	FilterTargets bool

@@ -6,6 +6,7 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"strconv"
@@ -66,6 +67,43 @@ func TestSamplesAddUpToCPUTime(t *testing.T) {
 	// Where a hypervisor takes time from the CPU, ticks are missed that the
 	// kernel charges to the process all the same.
 	require.GreaterOrEqual(t, sampled+stolen, used-used/10, "stolen %v", stolen)
+}
+
+// A CPU is idle in the code that is said to be, whoever runs it.
+func TestIdleIsWhereCodeWaits(t *testing.T) {
+	cmd := start(t, "dd", "if=/dev/zero", "of=/dev/null", "bs=64k", "status=none")
+	for name, tt := range map[string]struct {
+		code      Range
+		allKernel bool
+	}{
+		"everywhere in the kernel": {Range{1 << 63, math.MaxUint64}, true},
+		"nowhere":                  {Range{1, 2}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := sampler(t, Options{Frequency: 997, IdleRanges: func() []Range { return []Range{tt.code} }})
+			var idle, inKernel uint64
+			require.Eventually(t, func() bool {
+				samples, stats, err := s.Drain()
+				require.NoError(t, err)
+				requireBalanced(t, samples, stats)
+				idle += stats.Idle
+				for i := range samples {
+					if samples[i].PID == uint32(cmd.Process.Pid) && samples[i].Flags&KernelMode != 0 {
+						inKernel += samples[i].Count
+					}
+				}
+				if tt.allKernel {
+					return idle > 100
+				}
+				return inKernel > 100
+			}, patience, 50*time.Millisecond)
+			if tt.allKernel {
+				require.Zero(t, inKernel)
+			} else {
+				require.Zero(t, idle)
+			}
+		})
+	}
 }
 
 // cpuTime is what /proc/PID/schedstat says: nanoseconds on a CPU.

@@ -50,6 +50,13 @@ func NewSampler(opts Options) (_ *Sampler, err error) {
 			_ = s.Close()
 		}
 	}()
+	var idle []Range
+	if opts.IdleRanges != nil {
+		idle = opts.IdleRanges()
+	}
+	if err := objects.setIdle(idle); err != nil {
+		return nil, err
+	}
 	if err := s.SyncCPUs(); err != nil {
 		return nil, err
 	}

@@ -51,7 +51,8 @@ func newSources(h *hostSource) []source.Source {
 	if cfg.CPU.Enabled {
 		sampling := shared
 		sampling.Frequency = cfg.CPU.Frequency
-		sampling.IdleRanges = cpu.MergeRanges(h.symbolizer.KernelRanges(cpu.IdleFunctions...))
+		// The kernel's symbols are read while it verifies the program.
+		sampling.IdleRanges = func() []bpf.Range { return cpu.MergeRanges(h.symbolizer.KernelRanges(cpu.IdleFunctions...)) }
 		list = append(list, cpu.New(sampling))
 	}
 	if c := cfg.OffCPU.Get(); c != nil {

@@ -14,16 +14,17 @@
 /*
  * Code in which a CPU waits for work: address ranges of the kernel's idle
  * functions. What is idle is decided by where the CPU was interrupted, never
- * by the task: interrupts that are served on the idle task are work.
+ * by the task: interrupts that are served on the idle task are work. They are
+ * no constants, for they become known only while the kernel verifies the program.
  */
 #define FT_MAX_IDLE_RANGES 24
 struct ft_range {
 	u64 start, end;
 };
-const volatile struct ft_range idle_ranges[FT_MAX_IDLE_RANGES];
-const volatile u32 idle_range_count;
+volatile struct ft_range idle_ranges[FT_MAX_IDLE_RANGES];
+volatile u32 idle_range_count;
 /* The ranges are not known (kernel addresses are hidden): take the idle task. */
-const volatile bool idle_by_task;
+volatile bool idle_by_task;
 
 static __always_inline bool ft_is_idle(u64 ip, u32 tid)
 {
