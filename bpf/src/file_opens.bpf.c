@@ -156,7 +156,7 @@ static __always_inline void ft_count_open(void *ctx, struct ft_scratch *s, struc
 	ft_asked(s, o);
 	/* Of most paths the ID tells that they are known already. */
 	if (!exact && o->words && o->words <= FT_CHUNK_WORDS) {
-		record = ft_chunk_id(s, o->words, o->base);
+		record = ft_chunk_id(0, o->words, o->base);
 		cell = ft_cell_at(of.pid, o->detail, record, o->gen);
 	}
 	if (!cell || !ft_cell_is(cell, &of, o->detail, record, o->gen)) {

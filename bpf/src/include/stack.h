@@ -41,15 +41,24 @@ static __always_inline u64 ft_mix(u64 hash, u64 word)
 	return hash ^ (hash >> 32);
 }
 
-/* The ID of words[0..len) on top of root, at most one chunk. */
-static __always_inline u64 ft_chunk_id(struct ft_scratch *s, u32 len, u64 root)
+/*
+ * The ID of words[from..from + len) of the scratch space on top of root, at most
+ * one chunk. The verifier follows the loop of a global function once, and that of
+ * another one on each path to it.
+ */
+__noinline u64 ft_chunk_id(u32 from, u32 len, u64 root)
 {
 	u64 hash = ft_mix(hash_seed, root);
+	u32 zero = 0;
+	struct ft_scratch *s = bpf_map_lookup_elem(&scratch, &zero);
 
+	if (!s)
+		return 1; /* cannot happen: the array has one entry */
+	from &= FT_MAX_FRAMES - 1;
 	for (u32 i = 0; i < FT_CHUNK_WORDS; i++) {
 		if (i >= len)
 			break;
-		hash = ft_mix(hash, s->words[i]);
+		hash = ft_mix(hash, s->words[from + i]);
 	}
 	hash = ft_mix(hash, len);
 	return hash ? hash : 1; /* 0 means "no stack" */
@@ -87,8 +96,8 @@ static __always_inline long ft_add_chunk(struct ft_store *st, u64 id, u32 from, 
  */
 static long ft_store_chunk(u32 index, struct ft_store *st)
 {
-	u64 hash = ft_mix(hash_seed, st->parent);
 	u32 from, len;
+	u64 id;
 
 	if (st->left == 0)
 		return 1;
@@ -97,21 +106,13 @@ static long ft_store_chunk(u32 index, struct ft_store *st)
 	ft_opaque(from);
 	from &= FT_MAX_FRAMES - 1; /* for the verifier: left <= FT_MAX_FRAMES */
 
-	for (u32 i = 0; i < FT_CHUNK_WORDS; i++) {
-		if (i >= len)
-			break;
-		hash = ft_mix(hash, st->s->words[from + i]);
-	}
-	hash = ft_mix(hash, len);
-	if (hash == 0)
-		hash = 1; /* 0 means "no stack" */
-
-	if (!bpf_map_lookup_elem(st->chunks, &hash)) {
-		st->err = ft_add_chunk(st, hash, from, len);
+	id = ft_chunk_id(from, len, st->parent);
+	if (!bpf_map_lookup_elem(st->chunks, &id)) {
+		st->err = ft_add_chunk(st, id, from, len);
 		if (st->err)
 			return 1;
 	}
-	st->parent = hash;
+	st->parent = id;
 	st->left = from;
 	return 0;
 }
