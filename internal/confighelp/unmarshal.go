@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.opentelemetry.io/collector/confmap"
+
+	"github.com/flametel/flametel/internal/suggest"
 )
 
 // invalid is how the decoder names keys that do not exist.
@@ -59,38 +61,10 @@ func keysOf(t reflect.Type, keys map[string]bool) map[string]bool {
 func nearest(name string, keys map[string]bool) string {
 	best, bestDistance := "", len(name)/3+1
 	for key := range keys {
-		d := distance(name, key)
+		d := suggest.Distance(name, key)
 		if d < bestDistance || d == bestDistance && best != "" && key < best {
 			best, bestDistance = key, d
 		}
 	}
 	return best
-}
-
-// longest is the length of names that are looked at; keys are shorter.
-const longest = 64
-
-// distance is the number of letters to insert, remove or replace to make b of a
-// (Levenshtein).
-func distance(a, b string) int {
-	if len(a) > longest || len(b) > longest {
-		return longest
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/flametel/flametel/internal/suggest"
 )
 
 // x32 marks the calls of 32-bit pointers in 64-bit mode (__X32_SYSCALL_BIT).
@@ -58,35 +60,10 @@ func Nearest(name string, n int) []string {
 		if name != "" && strings.Contains(known, name) {
 			return 0 // fstatat is meant to be newfstatat
 		}
-		return distance(name, known)
+		return suggest.Distance(name, known)
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(unlike(a), unlike(b)) })
 	return names[:min(n, len(names))]
-}
-
-// maxCompared bounds the length that names are compared in.
-const maxCompared = 64
-
-// distance is how many letters have to be changed, added or left out.
-func distance(a, b string) int {
-	a, b = a[:min(len(a), maxCompared)], b[:min(len(b), maxCompared)]
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			same := diagonal
-			if a[i] != b[j] {
-				same++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(same, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // Error returns the name of an error number, such as ENOENT.

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/flametel/flametel/internal/suggest"
 )
 
 // flagError makes a message of an error of the flag parser, with the nearest
@@ -60,7 +62,7 @@ func nearest(cmd *cobra.Command, name string) string {
 	name, _, _ = strings.Cut(name, "=")
 	best, bestDistance := "", len(name)/2+1
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		d := distance(strings.ToLower(name), f.Name)
+		d := suggest.Distance(strings.ToLower(name), f.Name)
 		if strings.HasPrefix(f.Name, name) && len(name) > 1 {
 			d = 0
 		}
@@ -69,34 +71,4 @@ func nearest(cmd *cobra.Command, name string) string {
 		}
 	})
 	return best
-}
-
-// distance is the number of letters to insert, remove, replace or swap with the
-// next one to make b of a (optimal string alignment).
-func distance(a, b string) int {
-	const longest = 64 // flags are shorter
-	if len(a) > longest || len(b) > longest {
-		return longest
-	}
-	var rows [longest + 1][longest + 1]int
-	for i := range len(a) + 1 {
-		rows[i][0] = i
-	}
-	for j := range len(b) + 1 {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			same := 1
-			if a[i-1] == b[j-1] {
-				same = 0
-			}
-			d := min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+same)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d = min(d, rows[i-2][j-2]+1)
-			}
-			rows[i][j] = d
-		}
-	}
-	return rows[len(a)][len(b)]
 }

@@ -131,19 +131,6 @@ func quoted(args []string) []string {
 	return out
 }
 
-func TestDistance(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"abc", "abc", 0}, {"abc", "abd", 1}, {"abc", "acb", 1},
-		{"", "abc", 3}, {"durtion", "duration", 1}, {strings.Repeat("x", 1000), "x", 64},
-	} {
-		assert.Equal(t, test.want, distance(test.a, test.b), "%s %s", test.a, test.b)
-	}
-}
-
 func TestHelpOfTrace(t *testing.T) {
 	t.Parallel()
 	code := 0
