@@ -22,6 +22,8 @@ FUZZ_TIME ?= 20s
 # Packages whose tests run at the same time, and what else to give to go test.
 TEST_PARALLEL ?= 2
 TEST_FLAGS ?=
+# What else to give to bench-events: -only and -victims choose parts of it.
+BENCH_FLAGS ?=
 
 # bpftool, nginx and mount live in the administrator's folders.
 export PATH := $(PATH):/usr/local/go/bin:/usr/sbin:/sbin
@@ -109,8 +111,8 @@ bench-nginx: setup-bench build ## what profiling costs nginx: nothing, flametel 
 	$(GO) run ./internal/tools/bench nginx
 
 .PHONY: bench-events
-bench-events: setup-bench build ## what looking at system calls, files and waits costs programs, beside others
-	$(GO) run ./internal/tools/bench events
+bench-events: setup-bench build ## what looking at events costs programs, beside others
+	$(GO) run ./internal/tools/bench events $(BENCH_FLAGS)
 
 .PHONY: gallery
 gallery: setup-gallery build-flametel ## record the workloads of docs/gallery anew, as root

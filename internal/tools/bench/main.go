@@ -6,7 +6,7 @@
 //
 //	bench agent    CPU and memory of flametel and otelcol, host idle and busy
 //	bench command  what users of flametel record wait for and pay, beside the goals
-//	bench events   what looking at system calls, files and waits costs programs
+//	bench events   what looking at events costs the programs that have them
 //	bench nginx    requests per second without a profiler, with flametel, with perf
 //	bench start    from start to sampling, from the end of a recording to its file
 //	bench symbols  memory while 300 processes run code of 150 libraries
@@ -31,7 +31,8 @@ import (
 type settings struct {
 	duration time.Duration // of one measurement
 	rounds   int
-	only     *regexp.Regexp // of what the benchmark compares
+	only     *regexp.Regexp // of what looks at events
+	victims  *regexp.Regexp // of the programs with events
 	dir      string         // for files of the run, removed at its end
 	out      io.Writer
 }
@@ -39,16 +40,17 @@ type settings struct {
 type benchmark struct {
 	name     string
 	duration time.Duration // default of settings.duration
+	rounds   int           // of settings.rounds
 	run      func(context.Context, settings) error
 }
 
 var benchmarks = []benchmark{
-	{"agent", time.Minute, agent},
-	{"command", 30 * time.Second, command},
-	{"events", 2 * time.Second, events},
-	{"nginx", 10 * time.Second, nginx},
-	{"start", 5 * time.Second, start},
-	{"symbols", 40 * time.Second, symbols},
+	{"agent", time.Minute, 5, agent},
+	{"command", 30 * time.Second, 5, command},
+	{"events", 2 * time.Second, 9, events}, // fewer rounds have no steady median
+	{"nginx", 10 * time.Second, 5, nginx},
+	{"start", 5 * time.Second, 5, start},
+	{"symbols", 40 * time.Second, 5, symbols},
 }
 
 func main() {
@@ -69,15 +71,12 @@ func run(ctx context.Context, args []string) error {
 			continue
 		}
 		flags := flag.NewFlagSet(b.name, flag.ContinueOnError)
-		s := settings{out: os.Stdout}
+		s := settings{out: os.Stdout, only: regexp.MustCompile(""), victims: regexp.MustCompile("")}
 		flags.DurationVar(&s.duration, "duration", b.duration, "length of one measurement")
-		flags.IntVar(&s.rounds, "rounds", 5, "measurements of each kind")
-		only := flags.String("only", "", "what to compare with nothing, by a regular expression (events)")
+		flags.IntVar(&s.rounds, "rounds", b.rounds, "measurements of each kind")
+		flags.Func("only", "what to compare with nothing, by a regular `expression` (events)", compileInto(&s.only))
+		flags.Func("victims", "whose costs to measure, by a regular `expression` (events)", compileInto(&s.victims))
 		if err := flags.Parse(args[1:]); err != nil {
-			return err
-		}
-		var err error
-		if s.only, err = regexp.Compile(*only); err != nil {
 			return err
 		}
 		dir, err := os.MkdirTemp("", "flametel-bench-")
@@ -90,6 +89,13 @@ func run(ctx context.Context, args []string) error {
 		return b.run(ctx, s)
 	}
 	return fmt.Errorf("nothing to measure is called %q; there are agent, command, events, nginx, start and symbols", args[0])
+}
+
+func compileInto(to **regexp.Regexp) func(string) error {
+	return func(text string) (err error) {
+		*to, err = regexp.Compile(text)
+		return err
+	}
 }
 
 // describe says what the figures were measured on.
