@@ -83,7 +83,7 @@ test: setup-test build ## run every test (as root: many profile real processes)
 bench: bench-go bench-svg bench-start bench-command bench-agent bench-symbols bench-nginx bench-events ## measure; docs/benchmarks.md says what and how
 
 .PHONY: bench-go
-bench-go: ## Go benchmarks, BPF nanoseconds per sample among them
+bench-go: setup-test build ## Go benchmarks, BPF nanoseconds per sample among them
 	$(GO) test -tags integration -run '^$$' -bench . -benchmem -p 1 -timeout 60m ./...
 
 .PHONY: bench-svg

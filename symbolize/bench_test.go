@@ -18,11 +18,11 @@ const (
 	depth     = 50 // frames of a stack
 )
 
-// llvm maps libLLVM into process 7, or skips.
+// llvm maps libLLVM into process 7.
 func llvm(b *testing.B) (proc string, m procmap.Mapping, pcs []addr.Virtual) {
 	b.Helper()
 	if _, err := os.Stat(llvmPath); err != nil {
-		b.Skip(err)
+		b.Fatal(err)
 	}
 	l := describe(b, llvmPath)
 	proc, _ = fakeProc(b)
@@ -149,7 +149,7 @@ func BenchmarkKernel(b *testing.B) {
 	defer s.Close()
 	r := s.KernelRanges("do_syscall_64", "schedule", "vfs_read")
 	if len(r) == 0 {
-		b.Skip("kernel addresses are hidden")
+		b.Fatal("kernel addresses are hidden")
 	}
 	pcs := make([]addr.Virtual, 15)
 	for i := range pcs {

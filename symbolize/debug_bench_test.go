@@ -26,7 +26,7 @@ func BenchmarkBesideOthers(b *testing.B) {
 	for _, file := range []string{llvmPath, "/usr/bin/node", "/usr/bin/python3.11", filepath.Join(dir, "cpp")} {
 		b.Run(filepath.Base(file), func(b *testing.B) {
 			if _, err := os.Stat(file); err != nil {
-				b.Skip(err)
+				b.Fatal(err)
 			}
 			ats := spread(b, file, 10_000)
 			var held int64

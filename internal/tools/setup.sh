@@ -2,7 +2,7 @@
 # Installs the Debian packages that a make target needs, each only if what it brings is absent, and
 # for tests the packages of internal/tools/npm.
 #
-#   setup.sh run | test | generate | lint | bench | kernels
+#   setup.sh run | test | generate | lint | bench | gallery | kernels
 #
 # Says nothing when nothing is missing. `apt-get update` runs only before an installation.
 set -euo pipefail
@@ -22,9 +22,9 @@ bpftrace                          bpftrace
 gcc                               gcc
 /usr/include/stdio.h              libc6-dev
 nginx                             nginx-light
-node                              nodejs
+/usr/bin/node                     nodejs
 perf                              linux-perf
-python3                           python3
+/usr/bin/python3                  python3
 strace                            strace
 /usr/share/perl5/Devel/NYTProf/flamegraph.pl libdevel-nytprof-perl
 wrk                               wrk"
@@ -44,18 +44,21 @@ clang++-14                        clang-14
 debuginfod                        debuginfod
 dwz                               dwz
 firefox-esr                       firefox-esr
+fish                              fish
 g++                               g++
 gdb                               gdb
-java                              default-jdk-headless
+javac                             default-jdk-headless
 mount                             mount
 musl-gcc                          musl-tools
 npm                               npm
 openssl                           openssl
 prometheus                        prometheus
 ps                                procps
+rustc                             rustc
 unshare                           util-linux
 xmllint                           libxml2-utils
-xz                                xz-utils"
+xz                                xz-utils
+zsh                               zsh"
 
 # Compiling and fetching modules is all that `run` does besides running.
 readonly run_needs="
@@ -122,7 +125,7 @@ npm_packages() {
 
 main() {
 	local wanted probe package missing=()
-	wanted="$(needs_of "${1:?usage: setup.sh run|test|generate|lint|bench}")"
+	wanted="$(needs_of "${1:?usage: setup.sh run|test|generate|lint|bench|gallery|kernels}")"
 	while read -r probe package; do
 		[ -z "$probe" ] || present "$probe" || missing+=("$package")
 	done <<<"$wanted"

@@ -218,19 +218,6 @@ func TestLinksOutOfTheRootAreNotFollowed(t *testing.T) {
 	tr.expectNone("everybody may write")
 }
 
-func TestFilesOfOthersAreNotOpened(t *testing.T) {
-	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can make files of others")
-	}
-	tr := newTree(t, withID)
-	tr.put("p.debug", "/bin/p.debug")
-	require.NoError(t, os.Chown(filepath.Join(tr.root, "bin/p.debug"), 12345, 0))
-	tr.expectNone("belongs to user 12345")
-	require.NoError(t, os.Chown(filepath.Join(tr.root, "bin/p"), 12345, 0))
-	tr.expect("/bin/p.debug", SourceDebugLink)
-}
-
 func TestTheHostHelpsByBuildIDOnly(t *testing.T) {
 	t.Parallel()
 	tr := newTree(t, withID)

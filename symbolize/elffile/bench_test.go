@@ -15,7 +15,7 @@ func BenchmarkSymbols(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			file, err := os.Open(path)
 			if err != nil {
-				b.Skip(err)
+				b.Fatal(err)
 			}
 			defer file.Close()
 			info, err := file.Stat()

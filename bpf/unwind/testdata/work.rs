@@ -10,6 +10,11 @@ fn recurse(depth: u32, f: &dyn Fn(u64) -> String) -> usize {
     recurse(depth - 1, f) + s.len()
 }
 
+// std::hint::black_box is only in compilers since 1.66.
+fn used(n: usize) {
+    unsafe { std::ptr::read_volatile(&n) };
+}
+
 fn main() {
     let mut total = 0usize;
     for i in 0u64.. {
@@ -23,6 +28,6 @@ fn main() {
         v.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         total += recurse((i % 30) as u32, &|n| format!("{:?} {:e}", n, n as f64 * 1.5));
         total += v.len() + b.len();
-        std::hint::black_box(total);
+        used(total);
     }
 }

@@ -363,3 +363,14 @@ func TestRecordingEndsWithItsProcess(t *testing.T) {
 	assert.Regexp(t, `(?m)^process \d+ has ended after [0-9.]+ s, and with it the recording$`, p.stderr.String())
 	assert.Contains(t, p.file("out.folded"), "heavy")
 }
+
+// Files are readable only for their owner, so they belong to who called sudo.
+func TestFilesBelongToWhoCalledSudo(t *testing.T) {
+	t.Parallel()
+	p := flametel(t, "samples", "record", "-d", "0.1", "-o", "out.svg", "-q")
+	p.Env = append(p.Env, "SUDO_UID=4242", "SUDO_GID=4243")
+	require.Zero(t, p.run(), "%s", p.stderr.String())
+	out, err := exec.Command("stat", "-c", "%u %g %a", filepath.Join(p.Dir, "out.svg")).Output()
+	require.NoError(t, err)
+	assert.Equal(t, "4242 4243 600\n", string(out))
+}

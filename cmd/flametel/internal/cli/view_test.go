@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -164,20 +163,6 @@ func TestOpen(t *testing.T) {
 	none.Env = append(none.Env, "BROWSER=", "DISPLAY=", "WAYLAND_DISPLAY=")
 	assert.Zero(t, none.run(), "that nothing can be shown is no failure")
 	assert.Contains(t, none.stderr.String(), "there is no display here; copy "+filepath.Join(none.Dir, "b.svg"))
-}
-
-// Files are readable only for their owner, so they belong to who called sudo.
-func TestFilesBelongToWhoCalledSudo(t *testing.T) {
-	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can give files away")
-	}
-	p := flametel(t, "samples", "record", "-d", "0.1", "-o", "out.svg", "-q")
-	p.Env = append(p.Env, "SUDO_UID=4242", "SUDO_GID=4243")
-	require.Zero(t, p.run(), "%s", p.stderr.String())
-	out, err := exec.Command("stat", "-c", "%u %g %a", filepath.Join(p.Dir, "out.svg")).Output()
-	require.NoError(t, err)
-	assert.Equal(t, "4242 4243 600\n", string(out))
 }
 
 func TestDryRun(t *testing.T) {

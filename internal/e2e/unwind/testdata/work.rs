@@ -1,7 +1,10 @@
 // main, outer, middle, inner; inner panics now and then and outer catches it.
 // A thread sorts.
-use std::hint::black_box;
 use std::panic;
+
+// What the compiler knows nothing of; std::hint has it only since 1.66.
+#[inline(always)]
+fn black_box(n: u64) -> u64 { unsafe { std::ptr::read_volatile(&n) } }
 
 #[no_mangle] #[inline(never)]
 pub fn spin(n: u64) -> u64 { let mut s = n; for i in 0..3000u64 { s = black_box(s ^ i); } s }
