@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/hex"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -21,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flametel/flametel/internal/loopback"
 	"github.com/flametel/flametel/symbolize/debuginfo/debuginfod"
 )
 
@@ -57,10 +57,7 @@ func (d *debugServer) close() (open func()) {
 // waits until it knows a file there.
 func serveDebugFiles(t *testing.T, files string, known []byte) *debugServer {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	port := l.Addr().(*net.TCPAddr).Port
-	require.NoError(t, l.Close())
+	port := loopback.Address(t).Port()
 	server := exec.Command("debuginfod", "-F", "-d", ":memory:", "-p", fmt.Sprint(port), "-t", "1", files)
 	server.Env = append(os.Environ(), "DEBUGINFOD_URLS=", "HOME="+t.TempDir())
 	var log bytes.Buffer

@@ -5,7 +5,6 @@ package pprof_test
 import (
 	"bufio"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,6 +19,7 @@ import (
 	"github.com/flametel/flametel/exporter/callgraph"
 	"github.com/flametel/flametel/exporter/internal/stackgen"
 	"github.com/flametel/flametel/exporter/pprof"
+	"github.com/flametel/flametel/internal/loopback"
 )
 
 // named has code of a file that exists, with wrong addresses: whoever symbolizes
@@ -80,10 +80,7 @@ func TestToolDoesNotSymbolizeAgain(t *testing.T) {
 func TestToolServesItsPages(t *testing.T) {
 	other := named(t)
 	other.SampleType = callgraph.ValueType{Type: "off_cpu", Unit: "nanoseconds"}
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, free.Close())
-	cmd := tool(t, "-http="+free.Addr().String(), "-no_browser", file(t, named(t), other))
+	cmd := tool(t, "-http="+loopback.Address(t).String(), "-no_browser", file(t, named(t), other))
 	stderr, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -95,7 +92,7 @@ func TestToolServesItsPages(t *testing.T) {
 	require.NotEmpty(t, address)
 	for _, page := range []string{"/flamegraph", "/top", "/peek?f=outer|inner|ksys", "/top?si=off_cpu"} {
 		res, err := http.Get(address + "/ui" + page)
-		for err != nil && cmd.ProcessState == nil { // it speaks before it listens
+		for deadline := time.Now().Add(time.Minute); err != nil && time.Now().Before(deadline); { // it speaks before it listens
 			time.Sleep(10 * time.Millisecond)
 			res, err = http.Get(address + "/ui" + page)
 		}

@@ -5,7 +5,6 @@ package e2e
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -159,13 +158,4 @@ func eventually(t *testing.T, what string, condition func() bool) {
 			t.Fatalf("waited %v for %s", patience, what)
 		}
 	}
-}
-
-// freeAddress returns a loopback address that nothing listens on at present.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }

@@ -18,6 +18,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/flametel/flametel/internal/loopback"
 )
 
 // asked is what testdata/asks.c says that it asked for in a round, times in
@@ -81,7 +83,7 @@ func TestDashboardShowsWhatProgramsDid(t *testing.T) {
 	resends := startProgram(t, filepath.Join(root, "bpf", "testdata", "retransmits.c"), "4")
 	example, err := filepath.Abs(filepath.Join(root, "examples", "metrics.yaml"))
 	require.NoError(t, err)
-	address := freeAddress(t)
+	address := loopback.Address(t).String()
 	start(t, fmt.Sprintf(`
 receivers: {ebpf_profiler: {window: 1s, drain_interval: 200ms, targets: {pids: [%d, %d]}}}
 exporters: {prometheus: {endpoint: "%s"}}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flametel/flametel/internal/loopback"
 	"github.com/flametel/flametel/internal/workloads"
 )
 
@@ -44,7 +45,7 @@ service:
 func TestGatewayReceivesWhatAgentsSend(t *testing.T) {
 	t.Parallel()
 	const viaGRPC, viaHTTP = "burn-by-grpc", "burn-by-http"
-	grpc, http := freeAddress(t), freeAddress(t)
+	grpc, http := loopback.Address(t).String(), loopback.Address(t).String()
 	far := start(t, gateway(grpc, http))
 
 	near := map[string]*collector{}

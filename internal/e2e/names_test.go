@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flametel/flametel/internal/loopback"
 	"github.com/flametel/flametel/internal/workloads"
 )
 
@@ -212,7 +213,7 @@ func (w *mixedWork) start(t *testing.T, dir, name string, args ...string) {
 func startMixedWork(t *testing.T, dir string) *mixedWork {
 	t.Helper()
 	for name, text := range map[string]string{
-		"unit.cc": unitSource, "Main.java": javaSource, "service.go": serviceSource, "nginx.conf": fmt.Sprintf(nginxConfig, dir, "127.0.0.1:"+port(t)),
+		"unit.cc": unitSource, "Main.java": javaSource, "service.go": serviceSource, "nginx.conf": fmt.Sprintf(nginxConfig, dir, loopback.Address(t).String()),
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
@@ -227,7 +228,7 @@ func startMixedWork(t *testing.T, dir string) *mixedWork {
 	}
 	w := &mixedWork{}
 	t.Cleanup(w.stop)
-	service := "127.0.0.1:" + port(t)
+	service := loopback.Address(t).String()
 	w.start(t, dir, "nginx", "-p", dir, "-c", filepath.Join(dir, "nginx.conf"))
 	w.start(t, dir, "./goservice", service)
 	w.start(t, dir, "node", "--perf-basic-prof", "--interpreted-frames-native-stack", workloads.Source(workloads.NodeBusyScript), "600")
@@ -243,14 +244,6 @@ func startMixedWork(t *testing.T, dir string) *mixedWork {
 		w.start(t, dir, "wrk", "-t1", "-c4", "-d600s", "http://"+address+"/unit.cc")
 	}
 	return w
-}
-
-// port returns a free port of loopback.
-func port(t *testing.T) string {
-	t.Helper()
-	_, p, err := net.SplitHostPort(freeAddress(t))
-	require.NoError(t, err)
-	return p
 }
 
 func waitFor(t *testing.T, address string) {

@@ -5,7 +5,6 @@ package debuginfod
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/flametel/flametel/internal/loopback"
 )
 
 // TestRealServer needs the package debuginfod.
@@ -34,10 +35,7 @@ func TestRealServer(t *testing.T) {
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s: %s", c, out)
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	port := l.Addr().(*net.TCPAddr).Port
-	require.NoError(t, l.Close())
+	port := loopback.Address(t).Port()
 
 	server := exec.Command("debuginfod", "-F", "-d", ":memory:", "-p", fmt.Sprint(port), "-t", "1", files)
 	server.Env = append(os.Environ(), "DEBUGINFOD_URLS=", "HOME="+dir)
