@@ -217,8 +217,8 @@ func (c *Client) get(id string) {
 		c.setAbsent(id, until)
 	}
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	delete(c.pending, id)
-	c.mu.Unlock()
 	if arrived {
 		c.generation.Add(1)
 	}
