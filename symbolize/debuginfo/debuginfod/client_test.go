@@ -214,7 +214,8 @@ func TestAServerThatNeverAnswers(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close() // connections wait in the backlog for ever
 	dir := filepath.Join(t.TempDir(), "cache")
-	c := newClient(t, Options{CacheDir: dir}, "http://"+l.Addr().String())
+	// Longer than the test takes: a request that is given up makes room for another.
+	c := newClient(t, Options{CacheDir: dir, Stall: 10 * time.Minute}, "http://"+l.Addr().String())
 	before := heap()
 	id := make([]byte, 20)
 	for i := range 200_000 {
