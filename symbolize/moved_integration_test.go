@@ -111,6 +111,10 @@ __attribute__((noinline)) void before(void) { __asm__ volatile("nop"); }
 __attribute__((noinline, naked)) void interrupted(void) { __asm__("1: jmp 1b"); }
 static void handler(int sig, siginfo_t *info, void *context) {
 	ucontext_t *u = context;
+	if (u->uc_mcontext.gregs[REG_RIP] != (long)interrupted) { /* not there yet */
+		alarm(1);
+		return;
+	}
 	printf("%d %lx\n%lx\n", (int)getpid(), (unsigned long)__builtin_return_address(0), (unsigned long)u->uc_mcontext.gregs[REG_RIP]);
 	fflush(stdout);
 	for (;;) pause();
