@@ -3,6 +3,7 @@ package measure
 import (
 	"context"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,15 +11,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// asked is a context that says when somebody waits for its end.
+type asked struct {
+	context.Context
+	tell func()
+}
+
+func (a asked) Done() <-chan struct{} {
+	a.tell()
+	return a.Context.Done()
+}
+
 func TestWatchSeesThisProcess(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
+	waits := make(chan struct{})
 	result := make(chan Usage, 1)
 	go func() {
-		usage, err := Watch(ctx, os.Getpid())
+		usage, err := Watch(asked{ctx, sync.OnceFunc(func() { close(waits) })}, os.Getpid())
 		assert.NoError(t, err)
 		result <- usage
 	}()
+	<-waits
 	before, err := CPU(os.Getpid())
 	require.NoError(t, err)
 	for now := before; now < before+200*time.Millisecond; {
@@ -27,7 +41,7 @@ func TestWatchSeesThisProcess(t *testing.T) {
 	}
 	cancel()
 	usage := <-result
-	assert.GreaterOrEqual(t, usage.CPU, 100*time.Millisecond)
+	assert.GreaterOrEqual(t, usage.CPU, 200*time.Millisecond)
 	assert.Greater(t, usage.MeanBytes, int64(1<<20))
 	assert.GreaterOrEqual(t, usage.MaxBytes, usage.MeanBytes)
 	assert.Positive(t, usage.CPUPercent())
