@@ -149,7 +149,7 @@ func (f *fixture) image(t *testing.T, pid uint32) *symbolize.Process {
 		f.opts.Processes = f.registry
 		image, _ = f.registry.Image(pid, 0)
 		return slices.ContainsFunc(image.Mappings, func(m symbolize.Mapped) bool { return strings.Contains(m.Path, "/libc.so") })
-	}, 10*time.Second, time.Millisecond)
+	}, time.Minute, time.Millisecond)
 	return image
 }
 

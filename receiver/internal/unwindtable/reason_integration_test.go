@@ -53,11 +53,16 @@ func TestStacksThatEndForWantOfATable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command(program(t, "lost"))
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
 			require.NoError(t, cmd.Start())
 			defer func() {
 				_ = cmd.Process.Kill()
 				_ = cmd.Wait()
 			}()
+			// Before that it asks as the test's own fork, or from its loader.
+			_, err = out.Read(make([]byte, 1))
+			require.NoError(t, err)
 			_, tables := real(t, 1<<15, 1<<10)
 			asked := make(chan bpf.TableRequest, 16)
 			go func() { _ = tables.Requests(func(r bpf.TableRequest) { asked <- r }) }()
