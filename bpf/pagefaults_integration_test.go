@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"github.com/flametel/flametel/internal/executable"
 )
 
 func TestPageFaultsAreExact(t *testing.T) {
@@ -52,7 +54,7 @@ func TestMajorPageFaults(t *testing.T) {
 	program := filepath.Join(diskDir(t), "true")
 	text, err := os.ReadFile("/bin/true")
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(program, text, 0o755))
+	executable.Write(t, program, text)
 	require.NoError(t, exec.Command("sync", program).Run())
 	require.NoError(t, exec.Command("dd", "of="+program, "oflag=nocache", "conv=notrunc,fdatasync", "count=0").Run())
 	cmd := exec.Command(program)

@@ -315,12 +315,9 @@ int main(int argc, char **argv) {
 
 func TestLiveMapsOfContainers(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.c": jitProgram}, "gcc -O1 -o prog a.c", "mkdir one two")
+	dir := build(t, map[string]string{"a.c": jitProgram}, "mkdir -p one/bin two/bin", "gcc -O1 -o one/bin/prog a.c", "cp one/bin/prog two/bin/prog")
 	s := newLive(t)
 	for _, which := range []string{"one", "two"} {
-		require.NoError(t, os.MkdirAll(filepath.Join(dir, which, "bin"), 0o755))
-		copyFile(t, filepath.Join(dir, "prog"), filepath.Join(dir, which, "bin/prog"))
-		require.NoError(t, os.Chmod(filepath.Join(dir, which, "bin/prog"), 0o755))
 		// The test's folder is below /tmp, which is hidden inside: open it before.
 		script := fmt.Sprintf("cd %s && mount -t tmpfs x /tmp && exec ./prog 'names of %s'", filepath.Join(dir, which, "bin"), which)
 		l := start(t, exec.Command("unshare", "-m", "-p", "-f", "--mount-proc", "--kill-child", "sh", "-c", script))

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/flametel/flametel/internal/executable"
 	"github.com/flametel/flametel/symbolize/addr"
 )
 
@@ -133,7 +134,8 @@ func TestLiveKernelWithoutRoot(t *testing.T) {
 	self, err := os.ReadFile("/proc/self/exe")
 	require.NoError(t, err)
 	program := filepath.Join(dir, "test")
-	require.NoError(t, os.WriteFile(program, self, 0o755))
+	executable.Write(t, program, self)
+	require.NoError(t, os.Chmod(program, 0o755))
 	require.NoError(t, os.Chmod(dir, 0o755))
 	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o755))
 	const nobody, capSyslog = 65534, 34

@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
+
+	"github.com/flametel/flametel/internal/executable"
 )
 
 // The test program plays two parts of its own: the waiting process, and, as
@@ -63,7 +65,8 @@ func run(t *testing.T, stdin string, argv ...string) (stdout, stderr string, cod
 func script(t *testing.T, text string, mode os.FileMode) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "script")
-	require.NoError(t, os.WriteFile(path, []byte(text), mode))
+	executable.Write(t, path, []byte(text))
+	require.NoError(t, os.Chmod(path, mode))
 	return path
 }
 

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/flametel/flametel/internal/executable"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -106,7 +108,7 @@ func TestCommandThatCannotBeExecutedLeavesFilesAlone(t *testing.T) {
 	t.Parallel()
 	p := flametel(t, "samples", "record", "-o", "keep.svg", "--", "./script")
 	require.NoError(t, os.WriteFile(p.Dir+"/keep.svg", []byte("old"), 0o600))
-	require.NoError(t, os.WriteFile(p.Dir+"/script", []byte("#!/no/such/interpreter\n"), 0o700))
+	executable.Write(t, p.Dir+"/script", []byte("#!/no/such/interpreter\n"))
 	p.run()
 	assert.Equal(t, 127, p.ProcessState.ExitCode())
 	assert.Contains(t, p.stderr.String(), "flametel: run ./script: no such file or directory")

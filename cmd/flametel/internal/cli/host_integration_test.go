@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"github.com/flametel/flametel/internal/executable"
 	"github.com/flametel/flametel/internal/workloads"
 )
 
@@ -223,7 +224,7 @@ func (p *program) asNobody() {
 	p.Dir, p.Path = dir, filepath.Join(dir, "flametel")
 	self, err := os.ReadFile("/proc/self/exe")
 	require.NoError(p.t, err)
-	require.NoError(p.t, os.WriteFile(p.Path, self, 0o755))
+	executable.Write(p.t, p.Path, self)
 	require.NoError(p.t, os.Chown(p.Path, nobody, nobody))
 	p.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 }

@@ -125,20 +125,7 @@ func flametel(t *testing.T, behaviour string, args ...string) *program {
 // run runs it to its end and returns the exit code.
 func (p *program) run() int {
 	p.t.Helper()
-	err := p.Start()
-	for range 100 {
-		if !errors.Is(err, syscall.ETXTBSY) {
-			break
-		}
-		// A child that another test forks has the file open until its exec.
-		time.Sleep(10 * time.Millisecond)
-		again := *p.Cmd
-		p.Cmd = exec.Command(again.Path)
-		p.Args, p.Env, p.Dir, p.SysProcAttr = again.Args, again.Env, again.Dir, again.SysProcAttr
-		p.Stdin, p.Stdout, p.Stderr = again.Stdin, again.Stdout, again.Stderr
-		err = p.Start()
-	}
-	require.NoError(p.t, err)
+	require.NoError(p.t, p.Start())
 	return p.end()
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/cmd/flametel/internal/record"
+	"github.com/flametel/flametel/internal/executable"
 )
 
 func TestWhatIsWrittenCanBeChosen(t *testing.T) {
@@ -149,7 +150,7 @@ func TestOpen(t *testing.T) {
 	t.Parallel()
 	p := flametel(t, "samples", "record", "-d", "0.1", "-o", "a.folded", "-o", "b.svg", "-q", "--open")
 	browser := filepath.Join(p.Dir, "browser")
-	require.NoError(t, os.WriteFile(browser, []byte("#!/bin/sh\necho \"$1\" >opened.tmp; mv opened.tmp opened\n"), 0o755))
+	executable.Write(t, browser, []byte("#!/bin/sh\necho \"$1\" >opened.tmp; mv opened.tmp opened\n"))
 	p.Env = append(p.Env, "BROWSER="+browser)
 	require.Zero(t, p.run(), "%s", p.stderr.String())
 	assert.Empty(t, p.stderr.String())
