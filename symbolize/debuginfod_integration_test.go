@@ -132,10 +132,10 @@ func TestLiveDebugServer(t *testing.T) {
 	clock := &clock{time.Now()}
 	s := newPatient(Options{DebugDirs: []string{}, Fetcher: client, Now: clock.Now})
 	t.Cleanup(s.Close)
-	p, q := opened(t, s, known.pid), opened(t, s, other.pid)
 
-	open := server.close()
+	open := server.close() // first: a file that was just written is asked for when it is opened
 	t.Cleanup(open)
+	p, q := opened(t, s, known.pid), opened(t, s, other.pid)
 	for range 20 {
 		begin := time.Now()
 		f := one(s, p, known.at)
