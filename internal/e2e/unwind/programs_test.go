@@ -99,6 +99,10 @@ func start(t testing.TB, dir, program string, args ...string) int {
 // itself has to wait too long for a CPU.
 const together = 10
 
+// enoughSamples of a program make it no matter of chance whether more than aFew
+// are cut: of 60, two were too many.
+const enoughSamples = 200
+
 // runAll builds programs, profiles them, some at a time, and checks what they
 // show.
 func runAll(t *testing.T, samples int64, programs []program) {
