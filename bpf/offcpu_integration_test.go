@@ -167,7 +167,8 @@ func TestOffCPUKeepsRareLongWaits(t *testing.T) {
 // that there was lies within three standard errors, but for one in 370.
 func TestOffCPUTellsItsError(t *testing.T) {
 	const rounds = 8
-	f := startFixture(t, "sleeps", "3000", "20")
+	f := startFixture(t, "sleeps", "3000", "200")
+	f.precede(t)
 	tr := tracer(t, OffCPU(OffCPUOptions{LookInterval: 2 * time.Millisecond}), f.pid())
 	beyond := 0
 	var last Stats
