@@ -87,16 +87,25 @@ func profileBoth(ctx context.Context, dir string, w workload, duration time.Dura
 	return data, mine, nil
 }
 
-// readPprof reads what flametel wrote. Of functions inlined into each other it
-// takes the one that has the code, which is the last: perf shows no other. Of its
-// names it takes the one in the symbol table.
-func readPprof(path string, names *aliases) (*summary, error) {
+// parsePprof reads what flametel wrote.
+func parsePprof(path string) (*profile.Profile, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
 	p, err := profile.Parse(file)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return p, nil
+}
+
+// readPprof adds up what flametel wrote. Of functions inlined into each other it
+// takes the one that has the code, which is the last: perf shows no other. Of its
+// names it takes the one in the symbol table.
+func readPprof(path string, names *aliases) (*summary, error) {
+	p, err := parsePprof(path)
 	if err != nil {
 		return nil, err
 	}

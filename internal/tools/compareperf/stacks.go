@@ -16,8 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/pprof/profile"
-
 	"github.com/flametel/flametel/internal/tools/measure"
 )
 
@@ -128,12 +126,7 @@ func compareStacks(name string, perf, ours *stackSummary) ([]string, error) {
 
 // readPprofStacks reads what flametel wrote.
 func readPprofStacks(path string, names *aliases) (*stackSummary, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	p, err := profile.Parse(file)
+	p, err := parsePprof(path)
 	if err != nil {
 		return nil, err
 	}
