@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 // TestHugeProgram names functions of a library that has 400,000 with debug
@@ -26,7 +27,7 @@ func TestHugeProgram(t *testing.T) {
 	for i := range functionsOfIt {
 		fmt.Fprintf(&src, "	.globl function_%[1]d\n	.type function_%[1]d,@function\nfunction_%[1]d:\n	ret\n	nop\n	.size function_%[1]d,.-function_%[1]d\n", i)
 	}
-	dir := build(t, map[string]string{"huge.s": src.String()}, "gcc -g -shared -nostdlib -o huge.so huge.s")
+	dir := fixture.Build(t, map[string]string{"huge.s": src.String()}, "gcc -g -shared -nostdlib -o huge.so huge.s")
 	src.Reset()
 	small := functions(t, "", "small_function")
 	code := describeCode(t, filepath.Join(dir, "huge.so")).code

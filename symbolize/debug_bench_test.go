@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 // BenchmarkBesideOthers names 10,000 addresses of a file, which it opens, and
@@ -22,7 +23,7 @@ import (
 // addresses in the same run. Of the C++ program all of its inlined calls and
 // lines are read, which perf does not.
 func BenchmarkBesideOthers(b *testing.B) {
-	dir := build(b, map[string]string{"a.cc": regexSource}, "g++ -O2 -g -o cpp a.cc")
+	dir := fixture.Build(b, map[string]string{"a.cc": regexSource}, "g++ -O2 -g -o cpp a.cc")
 	for _, file := range []string{llvmPath, "/usr/bin/node", "/usr/bin/python3.11", filepath.Join(dir, "cpp")} {
 		b.Run(filepath.Base(file), func(b *testing.B) {
 			if _, err := os.Stat(file); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/flametel/flametel/symbolize/debuginfo"
 	"github.com/flametel/flametel/symbolize/debuginfo/debuginfod"
 	"github.com/flametel/flametel/symbolize/elffile"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 // inlining has calls that compilers inline, and a function that no table of a
@@ -104,7 +105,7 @@ type debugFixture struct {
 func newDebug(t *testing.T, o Options, commands ...string) *debugFixture {
 	t.Helper()
 	d := &debugFixture{}
-	d.dir = build(t, map[string]string{"a.c": inlining}, append([]string{
+	d.dir = fixture.Build(t, map[string]string{"a.c": inlining}, append([]string{
 		"gcc -O2 -g -shared -fPIC -Wl,--build-id=sha1 -o whole.so a.c",
 		"objcopy --only-keep-debug whole.so lib.debug",
 		"strip -o stripped.so whole.so",

@@ -22,6 +22,7 @@ import (
 
 	"github.com/flametel/flametel/internal/loopback"
 	"github.com/flametel/flametel/symbolize/debuginfo/debuginfod"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 // debugServer is Debian's debuginfod behind a door that counts, and lets
@@ -113,7 +114,7 @@ func serveDebugFiles(t *testing.T, files string, known []byte) *debugServer {
 func strippedSleeper(t *testing.T, function string, id byte) (l live, buildID []byte, files string) {
 	t.Helper()
 	buildID = bytes.Repeat([]byte{id}, 20)
-	dir := build(t, map[string]string{"a.c": sleeper("static_function")}, "mkdir files",
+	dir := fixture.Build(t, map[string]string{"a.c": sleeper("static_function")}, "mkdir files",
 		fmt.Sprintf("gcc -g -O1 -Dstatic_function=%s -fvisibility=hidden -Wl,--build-id=0x%x -o prog a.c", function, buildID),
 		"objcopy --only-keep-debug prog files/prog.debug", "strip prog")
 	return start(t, exec.Command(filepath.Join(dir, "prog"))), buildID, filepath.Join(dir, "files")

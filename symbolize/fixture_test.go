@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 	"github.com/flametel/flametel/symbolize/procmap"
 )
 
@@ -105,7 +106,7 @@ func functions(t testing.TB, flags string, names ...string) *library {
 	for _, n := range names {
 		src += "int " + n + "(int n) { return n + " + strconv.Itoa(len(src)) + "; }\n"
 	}
-	dir := build(t, map[string]string{"a.c": src}, "gcc -O1 -shared -fPIC "+flags+" -o lib.so a.c")
+	dir := fixture.Build(t, map[string]string{"a.c": src}, "gcc -O1 -shared -fPIC "+flags+" -o lib.so a.c")
 	return describe(t, filepath.Join(dir, "lib.so"))
 }
 

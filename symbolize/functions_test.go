@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 	"github.com/flametel/flametel/symbolize/procmap"
 )
 
@@ -31,7 +32,7 @@ type stripped struct {
 
 func newStripped(t testing.TB, flags string) *stripped {
 	t.Helper()
-	dir := build(t, map[string]string{"a.c": staticsSource}, "gcc -O1 "+flags+" -o whole a.c", "strip -o stripped whole")
+	dir := fixture.Build(t, map[string]string{"a.c": staticsSource}, "gcc -O1 "+flags+" -o whole a.c", "strip -o stripped whole")
 	s := &stripped{lib: describeCode(t, filepath.Join(dir, "stripped")), symbols: map[string]elf.Symbol{}}
 	e, err := elf.Open(filepath.Join(dir, "whole"))
 	require.NoError(t, err)

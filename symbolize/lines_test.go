@@ -9,13 +9,14 @@ import (
 
 	"github.com/flametel/flametel/symbolize/addr"
 	"github.com/flametel/flametel/symbolize/demangle"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 // TestInlinedFunctionsWithoutLinkerName has a template in an unnamed namespace,
 // which GCC gives none where it is inlined.
 func TestInlinedFunctionsWithoutLinkerName(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.cc": `
+	dir := fixture.Build(t, map[string]string{"a.cc": `
 volatile long sink;
 namespace app { namespace {
 template <class T> struct Box { __attribute__((always_inline)) inline T get(T x) { sink = 1; return x + sink; } };

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 	"github.com/flametel/flametel/symbolize/procmap"
 )
 
@@ -97,7 +98,7 @@ func TestLiveExecutables(t *testing.T) {
 	for test, tt := range tests {
 		t.Run(test, func(t *testing.T) {
 			t.Parallel()
-			dir := build(t, map[string]string{"a.c": sleeper("live_function")}, tt.compile)
+			dir := fixture.Build(t, map[string]string{"a.c": sleeper("live_function")}, tt.compile)
 			cmd := exec.Command(tt.run[0], tt.run[1:]...)
 			cmd.Dir = dir
 			l := start(t, cmd)
@@ -112,7 +113,7 @@ func TestLiveExecutables(t *testing.T) {
 func TestLiveFileDeletedOrReplaced(t *testing.T) {
 	t.Parallel()
 	for _, flags := range []string{"", "-Wl,--build-id=none"} {
-		dir := build(t, map[string]string{"a.c": sleeper("deleted_function"), "b.c": sleeper("other_function")},
+		dir := fixture.Build(t, map[string]string{"a.c": sleeper("deleted_function"), "b.c": sleeper("other_function")},
 			"gcc -O1 "+flags+" -o prog a.c", "gcc -O1 "+flags+" -o other b.c")
 		l := start(t, exec.Command(filepath.Join(dir, "prog")))
 		require.NoError(t, os.Remove(filepath.Join(dir, "prog")))
@@ -128,7 +129,7 @@ func TestLiveFileDeletedOrReplaced(t *testing.T) {
 
 func TestLiveProcessGoneAfterOpen(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.c": sleeper("gone_function")}, "gcc -O1 -Wl,--build-id=none -o prog a.c")
+	dir := fixture.Build(t, map[string]string{"a.c": sleeper("gone_function")}, "gcc -O1 -Wl,--build-id=none -o prog a.c")
 	cmd := exec.Command(filepath.Join(dir, "prog"))
 	l := start(t, cmd)
 	s := newLive(t)
@@ -144,7 +145,7 @@ func TestLiveProcessGoneAfterOpen(t *testing.T) {
 func TestLiveMountNamespace(t *testing.T) {
 	t.Parallel()
 	for _, flags := range []string{"", "-Wl,--build-id=none"} {
-		dir := build(t, map[string]string{"a.c": sleeper("inner_function"), "b.c": sleeper("outer_function")},
+		dir := fixture.Build(t, map[string]string{"a.c": sleeper("inner_function"), "b.c": sleeper("outer_function")},
 			"gcc -O1 "+flags+" -o inner a.c", "gcc -O1 "+flags+" -o app b.c")
 		app := filepath.Join(dir, "app")
 		l := start(t, exec.Command("unshare", "-m", "sh", "-c", fmt.Sprintf("mount --bind %s %s && exec %s", filepath.Join(dir, "inner"), app, app)))
@@ -158,7 +159,7 @@ func TestLiveMountNamespace(t *testing.T) {
 func TestLiveOverlay(t *testing.T) {
 	t.Parallel()
 	for _, flags := range []string{"", "-Wl,--build-id=none"} {
-		dir := build(t, map[string]string{"a.c": sleeper("overlay_function")}, "mkdir lower upper work merged tmpfs", "gcc -O1 "+flags+" -o lower/app a.c")
+		dir := fixture.Build(t, map[string]string{"a.c": sleeper("overlay_function")}, "mkdir lower upper work merged tmpfs", "gcc -O1 "+flags+" -o lower/app a.c")
 		script := fmt.Sprintf("cd %s && mount -t tmpfs x tmpfs && mkdir tmpfs/up tmpfs/work && "+
 			"mount -t overlay overlay -o lowerdir=lower,upperdir=tmpfs/up,workdir=tmpfs/work merged && exec merged/app", dir)
 		l := start(t, exec.Command("unshare", "-m", "sh", "-c", script))
@@ -169,7 +170,7 @@ func TestLiveOverlay(t *testing.T) {
 
 func TestLiveChroot(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.c": sleeper("chroot_function")}, "gcc -O1 -static -o app a.c")
+	dir := fixture.Build(t, map[string]string{"a.c": sleeper("chroot_function")}, "gcc -O1 -static -o app a.c")
 	l := start(t, exec.Command("chroot", dir, "/app"))
 	s := newLive(t)
 	assert.Equal(t, "chroot_function", name(one(s, opened(t, s, l.pid), l.at)))
@@ -177,7 +178,7 @@ func TestLiveChroot(t *testing.T) {
 
 func TestLiveMemfd(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.c": sleeper("memfd_function"), "run.py": `
+	dir := fixture.Build(t, map[string]string{"a.c": sleeper("memfd_function"), "run.py": `
 import os
 fd = os.memfd_create("hidden program")
 os.write(fd, open("prog", "rb").read())
@@ -194,7 +195,7 @@ os.execve(fd, ["prog"], {})
 
 func TestLiveMemfdLibrary(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"lib.c": "__attribute__((noinline)) int memfd_library_function(int n) { volatile int i = n; return i; }\n", "a.c": `
+	dir := fixture.Build(t, map[string]string{"lib.c": "__attribute__((noinline)) int memfd_library_function(int n) { volatile int i = n; return i; }\n", "a.c": `
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -232,7 +233,7 @@ func firstThreadExited(t *testing.T, pid int) {
 
 func TestLiveFirstThreadExited(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.c": `
+	dir := fixture.Build(t, map[string]string{"a.c": `
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -247,7 +248,7 @@ int main(void) { pthread_t t; pthread_create(&t, 0, thread_function, 0); pthread
 
 func TestLiveThirtyTwoBits(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.S": `
+	dir := fixture.Build(t, map[string]string{"a.S": `
 	.text
 	.globl _start
 	.type _start, @function
@@ -315,7 +316,7 @@ int main(int argc, char **argv) {
 
 func TestLiveMapsOfContainers(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.c": jitProgram}, "mkdir -p one/bin two/bin", "gcc -O1 -o one/bin/prog a.c", "cp one/bin/prog two/bin/prog")
+	dir := fixture.Build(t, map[string]string{"a.c": jitProgram}, "mkdir -p one/bin two/bin", "gcc -O1 -o one/bin/prog a.c", "cp one/bin/prog two/bin/prog")
 	s := newLive(t)
 	for _, which := range []string{"one", "two"} {
 		// The test's folder is below /tmp, which is hidden inside: open it before.
@@ -347,7 +348,7 @@ func TestLiveMapAfterTheFirstThreadExited(t *testing.T) {
 	src := strings.Replace(strings.ReplaceAll(jitProgram, "argv[1]", `"thread name"`), "int main(int argc, char **argv) {",
 		"#include <pthread.h>\nstatic void *run(void *arg) {", 1) +
 		"int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); pthread_exit(0); }\n"
-	dir := build(t, map[string]string{"a.c": src}, "gcc -O1 -pthread -o prog a.c")
+	dir := fixture.Build(t, map[string]string{"a.c": src}, "gcc -O1 -pthread -o prog a.c")
 	l := start(t, exec.Command(filepath.Join(dir, "prog")))
 	t.Cleanup(func() { os.Remove(fmt.Sprintf("/tmp/perf-%d.map", l.pid)) })
 	firstThreadExited(t, l.pid)
@@ -357,7 +358,7 @@ func TestLiveMapAfterTheFirstThreadExited(t *testing.T) {
 
 func TestLiveNode(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"busy.js": `
+	dir := fixture.Build(t, map[string]string{"busy.js": `
 function hotLoop(n) { let s = 0; for (let i = 0; i < n; i++) s += i % 7; return s; }
 const end = Date.now() + 600000;
 let said = false;

@@ -2,9 +2,7 @@ package symbolize
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -23,23 +21,6 @@ func newPatient(o Options) *Symbolizer {
 	s := New(o)
 	s.patience = patience{load: time.Minute, short: time.Minute, jit: time.Minute}
 	return s
-}
-
-// build writes sources into a fresh folder and runs commands there.
-func build(t testing.TB, sources map[string]string, commands ...string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range sources {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	for _, c := range commands {
-		words := strings.Fields(c)
-		cmd := exec.Command(words[0], words[1:]...)
-		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, "%s: %s", c, out)
-	}
-	return dir
 }
 
 // fakeProc makes a procfs with the process 7, whose root is the returned root.

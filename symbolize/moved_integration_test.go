@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 // moving copies its code into anonymous memory at the same place, as programs
@@ -70,7 +71,7 @@ int main(int argc, char **argv) {
 func TestLiveTextMovedToAnonymousMemory(t *testing.T) {
 	t.Parallel()
 	for which, all := range []string{"a part of it", "all of it"} {
-		dir := build(t, map[string]string{"move.c": moving, "a.c": moved},
+		dir := fixture.Build(t, map[string]string{"move.c": moving, "a.c": moved},
 			"gcc -O1 -shared -fPIC -o libmove.so move.c", "gcc -O1 -o prog a.c -L. -lmove -Wl,-rpath,$ORIGIN")
 		l := start(t, exec.Command(filepath.Join(dir, "prog"), fmt.Sprint(which)))
 		s := newLive(t)
@@ -88,7 +89,7 @@ func TestLiveTextMovedToAnonymousMemory(t *testing.T) {
 
 func TestLiveGeneratedCodeBesideFilesIsNotTheirs(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.c": jitProgram}, "gcc -O1 -o prog a.c")
+	dir := fixture.Build(t, map[string]string{"a.c": jitProgram}, "gcc -O1 -o prog a.c")
 	l := start(t, exec.Command(filepath.Join(dir, "prog"), "generated"))
 	t.Cleanup(func() { os.Remove(fmt.Sprintf("/tmp/perf-%d.map", l.pid)) })
 	s := newLive(t)
@@ -102,7 +103,7 @@ func TestLiveGeneratedCodeBesideFilesIsNotTheirs(t *testing.T) {
 // interrupted, must be taken as they are.
 func TestLiveInterruptedBySignal(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.c": `
+	dir := fixture.Build(t, map[string]string{"a.c": `
 #include <signal.h>
 #include <stdio.h>
 #include <ucontext.h>
@@ -155,7 +156,7 @@ int main(void) {
 // which has code of its own for them to return to.
 func TestLiveGoInterruptedBySignal(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.go": `package main
+	dir := fixture.Build(t, map[string]string{"a.go": `package main
 
 import (
 	"fmt"
@@ -208,7 +209,7 @@ func (h *hexadecimal) Scan(state fmt.ScanState, _ rune) error {
 // TestLiveNodeDump has V8 write its binary log.
 func TestLiveNodeDump(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"busy.js": `
+	dir := fixture.Build(t, map[string]string{"busy.js": `
 function hotLoop(n) { let s = 0; for (let i = 0; i < n; i++) s += i % 7; return s; }
 const end = Date.now() + 600000;
 let said = 0;

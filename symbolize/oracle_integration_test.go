@@ -23,6 +23,7 @@ import (
 
 	"github.com/flametel/flametel/symbolize/addr"
 	"github.com/flametel/flametel/symbolize/demangle"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 const (
@@ -214,7 +215,7 @@ int main(int argc, char **argv) {
 
 func TestOracleAddr2line(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.cc": cppSource}, "g++ -O2 -g -o cpp a.cc", "g++ -O2 -g -gdwarf-4 -gz -o cpp4 a.cc")
+	dir := fixture.Build(t, map[string]string{"a.cc": cppSource}, "g++ -O2 -g -o cpp a.cc", "g++ -O2 -g -gdwarf-4 -gz -o cpp4 a.cc")
 	libc, err := filepath.EvalSymlinks("/lib/x86_64-linux-gnu/libc.so.6")
 	require.NoError(t, err)
 	for file, debug := range map[string]string{
@@ -274,7 +275,7 @@ func samePlace(got, want string, files bool) bool {
 
 func TestOracleGo(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.go": goSource}, "go build -o whole a.go", "go build -ldflags=-s -o stripped a.go")
+	dir := fixture.Build(t, map[string]string{"a.go": goSource}, "go build -o whole a.go", "go build -ldflags=-s -o stripped a.go")
 	ats := sampled(t, filepath.Join(dir, "whole"))
 	cmd := exec.Command("go", "tool", "addr2line", filepath.Join(dir, "whole"))
 	var in bytes.Buffer

@@ -16,6 +16,7 @@ import (
 
 	"github.com/flametel/flametel/symbolize/addr"
 	"github.com/flametel/flametel/symbolize/demangle"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 	"github.com/flametel/flametel/symbolize/procmap"
 )
 
@@ -45,7 +46,7 @@ var perfMmap = regexp.MustCompile(`PERF_RECORD_MMAP2 \d+/\d+: \[(0x[0-9a-f]+)\((
 // its libraries and the kernel, and compares with what perf script prints.
 func TestOraclePerf(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.cc": busyCPP}, "g++ -O2 -g -o busy a.cc")
+	dir := fixture.Build(t, map[string]string{"a.cc": busyCPP}, "g++ -O2 -g -o busy a.cc")
 	data := filepath.Join(dir, "perf.data")
 	out, err := exec.Command("perf", "record", "-q", "-N", "-e", "cpu-clock", "-F", "5000", "-o", data, "--", filepath.Join(dir, "busy")).CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -121,7 +122,7 @@ func aliasOf(t *testing.T, known map[string][]symbolRange, f *Frame, got, want s
 // so does no name for the constants that node has among its code.
 func TestOraclePerfEverywhere(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.cc": cppSource, "a.go": goSource},
+	dir := fixture.Build(t, map[string]string{"a.cc": cppSource, "a.go": goSource},
 		"g++ -O2 -g -o cpp a.cc", "go build -o go a.go", "go build -ldflags=-w -o gow a.go", "go build -ldflags=-s -o gos a.go")
 	libc, err := filepath.EvalSymlinks("/lib/x86_64-linux-gnu/libc.so.6")
 	require.NoError(t, err)

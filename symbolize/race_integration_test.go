@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 	"github.com/flametel/flametel/symbolize/procmap"
 )
 
@@ -39,7 +40,7 @@ func raceTime(t *testing.T) time.Duration {
 // name may be missing; it must never be one of another file.
 func TestLiveFilesAndProcessesThatChange(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.c": sleeper("name_of_a"), "b.c": sleeper("name_of_b_which_is_longer")},
+	dir := fixture.Build(t, map[string]string{"a.c": sleeper("name_of_a"), "b.c": sleeper("name_of_b_which_is_longer")},
 		"gcc -O1 -g -o a a.c", "gcc -O1 -g -o b b.c", "gcc -O1 -g -Wl,--build-id=none -o an a.c", "gcc -O1 -g -Wl,--build-id=none -o bn b.c")
 	s := New(Options{MaxCacheBytes: 1 << 20, MaxOpenFiles: 8})
 	t.Cleanup(s.Close)

@@ -20,6 +20,7 @@ import (
 
 	"github.com/flametel/flametel/internal/executable"
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 // newPython finds a Python that has trampolines for perf: the first of the path,
@@ -46,7 +47,7 @@ func newPython(t *testing.T) string {
 // TestLivePython has CPython write a map of its trampolines.
 func TestLivePython(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"busy.py": `
+	dir := fixture.Build(t, map[string]string{"busy.py": `
 import os, sys, time
 
 class Worker:
@@ -92,7 +93,7 @@ time.sleep(600)
 func TestLiveMapOfAnEarlierProcess(t *testing.T) {
 	t.Parallel()
 	source := strings.Replace(jitProgram, `FILE *f = fopen(name, "w");`, `FILE *f = fopen(argv[1] ? "/dev/null" : name, "w"); argv[1] = "own name";`, 1)
-	dir := build(t, map[string]string{"a.c": source, "planted": "1 4000000 evil\n"}, "gcc -O1 -o prog a.c")
+	dir := fixture.Build(t, map[string]string{"a.c": source, "planted": "1 4000000 evil\n"}, "gcc -O1 -o prog a.c")
 	for _, writes := range []bool{false, true} {
 		arguments := " without"
 		if writes {

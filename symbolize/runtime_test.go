@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 const goSource = `package main
@@ -105,7 +106,7 @@ func TestGoPrograms(t *testing.T) {
 func TestRustFrames(t *testing.T) {
 	t.Parallel()
 	for _, mangling := range []string{"", "-C symbol-mangling-version=v0"} { // the first is what this compiler prefers
-		dir := build(t, map[string]string{"a.rs": `
+		dir := fixture.Build(t, map[string]string{"a.rs": `
 pub mod inside {
     #[inline(never)]
     pub fn hot<F: Fn(u64) -> u64>(f: F, n: u64) -> u64 { let mut s = 0; for i in 0..n { s ^= f(i); } s }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 const regexSource = `
@@ -28,7 +29,7 @@ int main(int argc, char **argv) {
 // packed.
 func TestCompressedDebugInformationThatIsTooLargeForMemory(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.cc": regexSource}, "g++ -O1 -g -gz -o packed a.cc", "objcopy --decompress-debug-sections packed plain")
+	dir := fixture.Build(t, map[string]string{"a.cc": regexSource}, "g++ -O1 -g -gz -o packed a.cc", "objcopy --decompress-debug-sections packed plain")
 	code := describeCode(t, filepath.Join(dir, "plain")).code
 	open := func(name string, room int64) (*Symbolizer, *Process) {
 		s := newPatient(Options{MaxCacheBytes: room})

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 	"github.com/flametel/flametel/symbolize/procmap"
 )
 
@@ -170,7 +171,7 @@ func TestFIFOInPlaceOfAFileDoesNotHang(t *testing.T) {
 
 func TestDemangledNamesKeepTheirLinkerName(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.cc": "namespace app { template <class T> int hot(T n) { return n; } template int hot<int>(int); }\nextern \"C\" int plain() { return 1; }\n"},
+	dir := fixture.Build(t, map[string]string{"a.cc": "namespace app { template <class T> int hot(T n) { return n; } template int hot<int>(int); }\nextern \"C\" int plain() { return 1; }\n"},
 		"gcc -O0 -shared -fPIC -o lib.so a.cc")
 	l := describe(t, filepath.Join(dir, "lib.so"))
 	proc, _ := fakeProc(t)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 // templates is a program that consists of inlined calls mostly.
@@ -69,13 +70,13 @@ int main(int argc, char **argv) {
 
 func TestAgreesWithAddr2lineOnTemplates(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.cc": templates}, "g++ -g -O2 -std=c++17 -pthread -o a a.cc")
+	dir := fixture.Build(t, map[string]string{"a.cc": templates}, "g++ -g -O2 -std=c++17 -pthread -o a a.cc")
 	requireAgreement(t, filepath.Join(dir, "a"), 20000, addr2line)
 }
 
 func TestAgreesWithLLVMOnTemplates(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.cc": templates}, "clang++-14 -gdwarf-5 -O2 -std=c++17 -pthread -o a a.cc")
+	dir := fixture.Build(t, map[string]string{"a.cc": templates}, "clang++-14 -gdwarf-5 -O2 -std=c++17 -pthread -o a a.cc")
 	requireAgreement(t, filepath.Join(dir, "a"), 20000, llvmSymbolizer)
 }
 
@@ -112,7 +113,7 @@ fn main() {
 
 func TestAgreesWithAddr2lineOnRust(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.rs": rustProgram}, "rustc -g -O -C codegen-units=4 -o a a.rs")
+	dir := fixture.Build(t, map[string]string{"a.rs": rustProgram}, "rustc -g -O -C codegen-units=4 -o a a.rs")
 	requireAgreement(t, filepath.Join(dir, "a"), 12000, addr2line)
 }
 
@@ -132,7 +133,7 @@ func main() {
 // Go writes its debug information compressed, with indexed addresses.
 func TestAgreesWithLLVMOnGo(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.go": goProgram}, "go build -o a a.go")
+	dir := fixture.Build(t, map[string]string{"a.go": goProgram}, "go build -o a a.go")
 	requireAgreement(t, filepath.Join(dir, "a"), 12000, func(t testing.TB, path string, pcs []addr.File) []told {
 		answers := llvmSymbolizer(t, path, pcs)
 		for _, a := range answers {

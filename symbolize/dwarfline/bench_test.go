@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 // large builds a file with about 100 MB of debug information: the same
@@ -28,7 +29,7 @@ func large(b *testing.B, flags string) string {
 	for i := range functions {
 		fmt.Fprintf(&src, "__attribute__((used, noinline)) static long function_%d(struct part_of_program_%d *p, long a) {\n	long r = middle(a) + p->first_member;\n	for (long j = 0; j < a; j++)\n		r ^= middle(j);\n	return r + middle(r);\n}\n", i, i%types)
 	}
-	dir := build(b, map[string]string{"part.c": src.String(), "main.c": "void _start(void) {}\n"},
+	dir := fixture.Build(b, map[string]string{"part.c": src.String(), "main.c": "void _start(void) {}\n"},
 		"gcc -O2 -c main.c "+flags, "gcc -O2 -c part.c "+flags)
 	part, err := os.ReadFile(filepath.Join(dir, "part.o"))
 	require.NoError(b, err)
@@ -38,7 +39,7 @@ func large(b *testing.B, flags string) string {
 		require.NoError(b, os.WriteFile(filepath.Join(dir, name), part, 0o600))
 		link += " " + name
 	}
-	run(b, dir, strings.Fields(link)...)
+	fixture.Run(b, dir, strings.Fields(link)...)
 	return filepath.Join(dir, "large")
 }
 
@@ -49,7 +50,7 @@ func BenchmarkLarge(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			path := large(b, flags)
 			if name == "no aranges" {
-				run(b, filepath.Dir(path), "objcopy", "-R", ".debug_aranges", "large")
+				fixture.Run(b, filepath.Dir(path), "objcopy", "-R", ".debug_aranges", "large")
 			}
 			pcs := addresses(b, path, 100000)
 			b.Run("first", func(b *testing.B) { benchmarkFirst(b, path, pcs) })

@@ -2,9 +2,6 @@ package dwarfline
 
 import (
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,28 +9,6 @@ import (
 	"github.com/flametel/flametel/symbolize/addr"
 	"github.com/flametel/flametel/symbolize/elffile"
 )
-
-// build writes sources into a fresh folder and runs commands there, the first
-// word being the program. The tools are part of what `make test` needs.
-func build(t testing.TB, sources map[string]string, commands ...string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range sources {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	for _, c := range commands {
-		run(t, dir, strings.Fields(c)...)
-	}
-	return dir
-}
-
-func run(t testing.TB, dir string, words ...string) {
-	t.Helper()
-	cmd := exec.Command(words[0], words[1:]...)
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
-	require.NoError(t, err, "%s: %s", words, out)
-}
 
 func openELF(t testing.TB, path string) (*elffile.File, *os.File) {
 	t.Helper()

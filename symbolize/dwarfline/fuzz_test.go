@@ -11,6 +11,7 @@ import (
 
 	"github.com/flametel/flametel/symbolize/addr"
 	"github.com/flametel/flametel/symbolize/elffile"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 // fuzzedSections are the sections that the fuzzer changes, in the order of its
@@ -26,7 +27,7 @@ func seeds(t testing.TB) []string {
 	t.Helper()
 	var paths []string
 	for _, flags := range seedFlags {
-		dir := build(t, chain, flags+" -O2 -nostdlib -static -Wl,--build-id=none -o a chain.c")
+		dir := fixture.Build(t, chain, flags+" -O2 -nostdlib -static -Wl,--build-id=none -o a chain.c")
 		paths = append(paths, filepath.Join(dir, "a"))
 	}
 	return paths
@@ -101,7 +102,7 @@ func FuzzSections(f *testing.F) {
 func FuzzFile(f *testing.F) {
 	paths := seeds(f)
 	dir := filepath.Dir(paths[0])
-	build(f, nil, "objcopy --compress-debug-sections=zlib "+paths[0]+" "+filepath.Join(dir, "zlib"),
+	fixture.Build(f, nil, "objcopy --compress-debug-sections=zlib "+paths[0]+" "+filepath.Join(dir, "zlib"),
 		"objcopy --compress-debug-sections=zlib-gnu "+paths[0]+" "+filepath.Join(dir, "gnu"))
 	for _, path := range append(paths, filepath.Join(dir, "zlib"), filepath.Join(dir, "gnu")) {
 		b, err := os.ReadFile(path)

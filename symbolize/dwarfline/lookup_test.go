@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 // symbol returns where a function of a file is.
@@ -70,7 +71,7 @@ func TestInlinedChainAcrossFiles(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(build(t, chain, commands...), "a")
+			path := filepath.Join(fixture.Build(t, chain, commands...), "a")
 			got := shapes(t, path, "outer")
 			assert.Contains(t, got, "inner inner.h 3 < middle middle.h 4 < outer chain.c 6")
 			assert.Contains(t, got, "outer chain.c 7")
@@ -84,7 +85,7 @@ func TestInlinedChainAcrossFiles(t *testing.T) {
 
 func TestStartLineAndLanguage(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(build(t, chain, "gcc -g -O2 -nostdlib -static -o a chain.c"), "a")
+	path := filepath.Join(fixture.Build(t, chain, "gcc -g -O2 -nostdlib -static -o a chain.c"), "a")
 	lines := lookup(t, openData(t, path), addr.File(symbol(t, path, "outer").start))
 	require.NotEmpty(t, lines)
 	outer := lines[len(lines)-1]
@@ -98,7 +99,7 @@ func TestStartLineAndLanguage(t *testing.T) {
 // one byte before it is the call.
 func TestCallThatDoesNotReturnAtTheEnd(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(build(t, chain, "gcc -g -O2 -fno-align-functions -fno-reorder-functions -fno-toplevel-reorder -nostdlib -static -o a chain.c"), "a")
+	path := filepath.Join(fixture.Build(t, chain, "gcc -g -O2 -fno-align-functions -fno-reorder-functions -fno-toplevel-reorder -nostdlib -static -o a chain.c"), "a")
 	last, next := symbol(t, path, "last"), symbol(t, path, "next")
 	require.Equal(t, last.start+last.size, next.start)
 	d := openData(t, path)
@@ -117,7 +118,7 @@ func TestNothingWhereNoUnitIs(t *testing.T) {
 	for k, v := range chain {
 		sources[k] = v
 	}
-	path := filepath.Join(build(t, sources, "gcc -O2 -c b.c", "gcc -g -O2 -nostdlib -static -o a chain.c b.o"), "a")
+	path := filepath.Join(fixture.Build(t, sources, "gcc -O2 -c b.c", "gcc -g -O2 -nostdlib -static -o a chain.c b.o"), "a")
 	d := openData(t, path)
 	blank := symbol(t, path, "blank")
 	for _, pc := range []uint64{0, 1, 1 << 40, 1<<64 - 1, blank.start, blank.start + blank.size - 1} {
@@ -127,7 +128,7 @@ func TestNothingWhereNoUnitIs(t *testing.T) {
 
 func TestAssemblyLanguageHasPlacesOnly(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(build(t, map[string]string{"a.s": "	.globl work\n	.type work, @function\nwork:	nop\n	nop\n	.size work, .-work\n"},
+	path := filepath.Join(fixture.Build(t, map[string]string{"a.s": "	.globl work\n	.type work, @function\nwork:	nop\n	nop\n	.size work, .-work\n"},
 		"gcc -gdwarf-4 -nostdlib -static -o a a.s"), "a")
 	lines := lookup(t, openData(t, path), addr.File(symbol(t, path, "work").start+1))
 	require.Len(t, lines, 1)
@@ -138,7 +139,7 @@ func TestAssemblyLanguageHasPlacesOnly(t *testing.T) {
 func TestSplitDwarfIsReported(t *testing.T) {
 	t.Parallel()
 	for _, flags := range []string{"gcc -gdwarf-5", "gcc -gdwarf-4", "clang-14 -gdwarf-5 -fno-split-dwarf-inlining", "clang-14 -gdwarf-4 -fno-split-dwarf-inlining"} {
-		dir := build(t, chain, flags+" -gsplit-dwarf -O2 -nostdlib -static -o a chain.c")
+		dir := fixture.Build(t, chain, flags+" -gsplit-dwarf -O2 -nostdlib -static -o a chain.c")
 		path := filepath.Join(dir, "a")
 		d := openData(t, path)
 		lines, err := d.Lookup(addr.File(symbol(t, path, "outer").start), nil)
@@ -149,7 +150,7 @@ func TestSplitDwarfIsReported(t *testing.T) {
 
 func TestFilesWithoutDebugInformation(t *testing.T) {
 	t.Parallel()
-	dir := build(t, chain, "gcc -O2 -nostdlib -static -o a chain.c", "gcc -g -O2 -c -o o chain.c")
+	dir := fixture.Build(t, chain, "gcc -O2 -nostdlib -static -o a chain.c", "gcc -g -O2 -c -o o chain.c")
 	f, r := openELF(t, filepath.Join(dir, "a"))
 	_, err := Open(f, r, Options{})
 	assert.ErrorIs(t, err, ErrNone)
@@ -162,7 +163,7 @@ func TestInlinedAcrossUnits(t *testing.T) {
 	t.Parallel()
 	// Link-time optimization inlines what is in another unit: the origin is
 	// found by its offset in the section.
-	dir := build(t, map[string]string{
+	dir := fixture.Build(t, map[string]string{
 		"a.c": "long far(long);\nvolatile long sink;\n__attribute__((noinline)) void near(void) {\n	sink = far(sink);\n}\nvoid _start(void) { near(); }\n",
 		"b.c": "\n\nextern volatile long sink;\nlong far(long x) {\n	sink = x;\n	return x + sink;\n}\n",
 	}, "gcc -g -O2 -flto -c a.c", "gcc -g -O2 -flto -c b.c", "gcc -g -O2 -flto -nostdlib -static -o a a.o b.o")
@@ -180,7 +181,7 @@ func TestHeldMemoryIsBoundedAndCounted(t *testing.T) {
 		sources[name+".c"] = "volatile int s" + name + ";\nvoid " + name + "(void) {\n	for (s" + name + " = 0; s" + name + " < 9; s" + name + "++);\n}\n"
 		link += " " + name + ".c"
 	}
-	path := filepath.Join(build(t, sources, link+" -Wl,-e,a"), "a")
+	path := filepath.Join(fixture.Build(t, sources, link+" -Wl,-e,a"), "a")
 	f, r := openELF(t, path)
 	d, err := Open(f, r, Options{})
 	require.NoError(t, err)
@@ -213,7 +214,7 @@ func TestHeldMemoryIsBoundedAndCounted(t *testing.T) {
 
 func TestCompressedSectionsAreBoundedAndCounted(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(build(t, chain, "gcc -g3 -gz=zlib -O2 -nostdlib -static -o a chain.c"), "a")
+	path := filepath.Join(fixture.Build(t, chain, "gcc -g3 -gz=zlib -O2 -nostdlib -static -o a chain.c"), "a")
 	f, r := openELF(t, path)
 	_, err := Open(f, r, Options{MaxUnpacked: 200})
 	assert.ErrorIs(t, err, ErrTooBig)
@@ -245,7 +246,7 @@ func (f *failing) ReadAt(b []byte, off int64) (int, error) {
 
 func TestErrorsOfReadingAreNotRemembered(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(build(t, chain, "gcc -g -O2 -nostdlib -static -o a chain.c"), "a")
+	path := filepath.Join(fixture.Build(t, chain, "gcc -g -O2 -nostdlib -static -o a chain.c"), "a")
 	pc := addr.File(symbol(t, path, "outer").start)
 	f, r := openELF(t, path)
 	source := &failing{File: r}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/elffile"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 func TestFlattenAgreesWithTheRule(t *testing.T) {
@@ -217,7 +218,7 @@ func TestWorkIsBounded(t *testing.T) {
 func TestDamagedFilesNeverPanic(t *testing.T) {
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(7, 8))
-	dir := build(t, chain, "gcc -g -O2 -nostdlib -static -o a chain.c", "gcc -g -gz=zlib -O2 -nostdlib -static -o z chain.c",
+	dir := fixture.Build(t, chain, "gcc -g -O2 -nostdlib -static -o a chain.c", "gcc -g -gz=zlib -O2 -nostdlib -static -o z chain.c",
 		"objcopy --compress-debug-sections=zstd a s")
 	for _, name := range []string{"a", "z", "s"} {
 		sound, err := os.ReadFile(filepath.Join(dir, name))

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 // scoped has inlined functions that GCC gives no linkage names: those in an
@@ -52,7 +53,7 @@ func TestScopesOfFunctionsWithoutLinkageName(t *testing.T) {
 	for _, flags := range []string{"-gdwarf-5", "-gdwarf-4", "-gdwarf-4 -fdebug-types-section", "-gdwarf-5 -fno-inline-functions -Og"} {
 		t.Run(flags, func(t *testing.T) {
 			t.Parallel()
-			dir := build(t, map[string]string{"a.cc": scoped}, "g++ -O2 -fno-exceptions -nostdlib -static "+flags+" -o a a.cc")
+			dir := fixture.Build(t, map[string]string{"a.cc": scoped}, "g++ -O2 -fno-exceptions -nostdlib -static "+flags+" -o a a.cc")
 			path := filepath.Join(dir, "a")
 			d := openData(t, path)
 			work := symbol(t, path, "_ZN5outer4workEl")

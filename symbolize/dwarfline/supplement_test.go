@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 // shared makes two programs that have most of their debug information in
@@ -26,7 +27,7 @@ func shared(t testing.TB, flags string) string {
 		return "#include \"shared.h\"\nvolatile long sink;\nstruct part_a first; struct part_z last;\n__attribute__((noinline)) long " + own + "(long x) {\n	return work_a(&first, x) + work_z(&last, x + 1);\n}\nvoid _start(void) { " + own + "(sink); }\n"
 	}
 	const link = " -O2 -nostdlib -static -Wl,--build-id=sha1 -o "
-	return build(t, map[string]string{"shared.h": header.String(), "one.c": program("one"), "two.c": program("two")},
+	return fixture.Build(t, map[string]string{"shared.h": header.String(), "one.c": program("one"), "two.c": program("two")},
 		"gcc "+flags+link+"one one.c", "gcc "+flags+link+"two two.c", "dwz -m common one two")
 }
 

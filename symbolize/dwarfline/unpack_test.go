@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 // inMemory is scratch that notes whether it is in use.
@@ -116,7 +118,7 @@ func bulky(t *testing.T) string {
 			"static inline __attribute__((always_inline)) long in_%[1]d(long x) { struct type_%[1]d t = { x * %[1]d }; return t.member_%[2]x; }\n"+
 			"__attribute__((used)) static long out_%[1]d(long x) { return in_%[1]d(x) + in_%[1]d(x ^ %[1]d); }\n", i, i*104729)
 	}
-	dir := build(t, map[string]string{"part.c": src.String(), "main.c": "void _start(void) {}\n"},
+	dir := fixture.Build(t, map[string]string{"part.c": src.String(), "main.c": "void _start(void) {}\n"},
 		"gcc -g -O1 -c part.c", "gcc -c main.c")
 	part, err := os.ReadFile(filepath.Join(dir, "part.o"))
 	require.NoError(t, err)
@@ -126,7 +128,7 @@ func bulky(t *testing.T) string {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), part, 0o600))
 		link += " " + name
 	}
-	run(t, dir, strings.Fields(link)...)
-	run(t, dir, "objcopy", "--compress-debug-sections=zlib", "a.plain", "a")
+	fixture.Run(t, dir, strings.Fields(link)...)
+	fixture.Run(t, dir, "objcopy", "--compress-debug-sections=zlib", "a.plain", "a")
 	return filepath.Join(dir, "a")
 }

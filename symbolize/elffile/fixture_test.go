@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 const spinSource = `
@@ -79,7 +80,7 @@ func TestNamesByOffsetWhereverTheLinkerPutTheCode(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := build(t, map[string]string{"spin.c": spinSource, "main.c": mainSource}, tt.compile)
+			dir := fixture.Build(t, map[string]string{"spin.c": spinSource, "main.c": mainSource}, tt.compile)
 			off := offsetOf(t, filepath.Join(dir, "out"), "hot")
 			f := openFile(t, dir, "out")
 			seg, a, ok := FindSegment(f.Segments(), off+4)
@@ -93,7 +94,7 @@ func TestNamesByOffsetWhereverTheLinkerPutTheCode(t *testing.T) {
 
 func TestFunctionsWithoutSize(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.s": `
+	dir := fixture.Build(t, map[string]string{"a.s": `
 	.text
 	.globl sized
 	.type sized, @function
@@ -149,7 +150,7 @@ tls:	.zero 8
 `,
 	}
 	for _, order := range []string{"foo.c x.c y.c data.s", "y.c data.s foo.c x.c", "data.s x.c y.c foo.c"} {
-		dir := build(t, sources, "gcc -O1 -shared -fPIC -o out "+order)
+		dir := fixture.Build(t, sources, "gcc -O1 -shared -fPIC -o out "+order)
 		s := symbolsOf(t, openFile(t, dir, "out"))
 		names := named(s)
 		for _, want := range []string{"foo", "twin_a", "x", "y"} {
@@ -163,7 +164,7 @@ tls:	.zero 8
 
 func TestIndirectFunctionNamesItsResolverOnly(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"i.c": `
+	dir := fixture.Build(t, map[string]string{"i.c": `
 static int fast(void) { return 1; }
 static void *pick(void) { return fast; }
 int work(void) __attribute__((ifunc("pick")));
@@ -181,7 +182,7 @@ int work(void) __attribute__((ifunc("pick")));
 
 func TestStrippedFilesHaveTheirDynamicSymbols(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"spin.c": spinSource + "static int hidden(void) { return 1; } int (*p)(void) = hidden;"},
+	dir := fixture.Build(t, map[string]string{"spin.c": spinSource + "static int hidden(void) { return 1; } int (*p)(void) = hidden;"},
 		"gcc -O1 -shared -fPIC -o out spin.c", "strip -o stripped out")
 	assert.Contains(t, named(symbolsOf(t, openFile(t, dir, "out"))), "hidden")
 	names := named(symbolsOf(t, openFile(t, dir, "stripped")))
@@ -192,7 +193,7 @@ func TestStrippedFilesHaveTheirDynamicSymbols(t *testing.T) {
 func TestFilesWithoutSectionHeaders(t *testing.T) {
 	t.Parallel()
 	for _, flags := range []string{"-Wl,--hash-style=gnu", "-Wl,--hash-style=sysv", "-m32 -nostdlib -Wl,--hash-style=gnu"} {
-		dir := build(t, map[string]string{"spin.c": spinSource + "int second(void) { return 2; }"},
+		dir := fixture.Build(t, map[string]string{"spin.c": spinSource + "int second(void) { return 2; }"},
 			"gcc -O1 -shared -fPIC "+flags+" -Wl,--build-id=0x07 -o out spin.c")
 		b, err := os.ReadFile(filepath.Join(dir, "out"))
 		require.NoError(t, err)
@@ -222,7 +223,7 @@ func TestFilesWithoutSectionHeaders(t *testing.T) {
 func TestBuildIDs(t *testing.T) {
 	t.Parallel()
 	src := map[string]string{"spin.c": spinSource, "main.c": mainSource, "m.go": "package main\n\nfunc main() {}\n"}
-	dir := build(t, src,
+	dir := fixture.Build(t, src,
 		"gcc -shared -fPIC -Wl,--build-id=0x0123456789abcdef -o with spin.c",
 		"gcc -shared -fPIC -Wl,--build-id=none -o without spin.c",
 		"gcc -m32 -nostdlib -shared -fPIC -Wl,--build-id=0xaa -o narrow spin.c",
@@ -241,7 +242,7 @@ func TestBuildIDs(t *testing.T) {
 
 func TestBadNotesDoNotLoseTheSymbols(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"spin.c": spinSource}, "gcc -shared -fPIC -Wl,--build-id=0x0123456789abcdef -o out spin.c")
+	dir := fixture.Build(t, map[string]string{"spin.c": spinSource}, "gcc -shared -fPIC -Wl,--build-id=0x0123456789abcdef -o out spin.c")
 	b, err := os.ReadFile(filepath.Join(dir, "out"))
 	require.NoError(t, err)
 	at := bytes.Index(b, []byte("\x04\x00\x00\x00\x08\x00\x00\x00\x03\x00\x00\x00GNU\x00"))

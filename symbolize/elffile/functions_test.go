@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 const manySource = `
@@ -30,7 +31,7 @@ func TestFunctionsOfStrippedFiles(t *testing.T) {
 	} {
 		t.Run(flags, func(t *testing.T) {
 			t.Parallel()
-			dir := build(t, map[string]string{"a.c": manySource + "int main(void) { return entry(3); }\n"},
+			dir := fixture.Build(t, map[string]string{"a.c": manySource + "int main(void) { return entry(3); }\n"},
 				"gcc -O1 "+flags+" -o whole a.c", "strip -o stripped whole")
 			e, err := elf.Open(filepath.Join(dir, "whole"))
 			require.NoError(t, err)
@@ -68,7 +69,7 @@ func TestFunctionsOfStrippedFiles(t *testing.T) {
 
 func TestFilesWithoutTheTable(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.c": manySource},
+	dir := fixture.Build(t, map[string]string{"a.c": manySource},
 		"gcc -O1 -shared -fPIC -Wl,--no-eh-frame-hdr -o none a.c", "gcc -c -o object.o a.c")
 	assert.Nil(t, openFile(t, dir, "none").Functions())
 	assert.Nil(t, openFile(t, dir, "object.o").Functions())

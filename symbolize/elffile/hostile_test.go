@@ -14,11 +14,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 func fixtureBytes(t testing.TB) []byte {
 	t.Helper()
-	dir := build(t, map[string]string{"spin.c": spinSource}, "gcc -O1 -shared -fPIC -Wl,--build-id=0x01 -o out spin.c")
+	dir := fixture.Build(t, map[string]string{"spin.c": spinSource}, "gcc -O1 -shared -fPIC -Wl,--build-id=0x01 -o out spin.c")
 	b, err := os.ReadFile(filepath.Join(dir, "out"))
 	require.NoError(t, err)
 	return b
@@ -226,7 +227,7 @@ func TestOverlappingNames(t *testing.T) {
 }
 
 func FuzzFile(f *testing.F) {
-	dir := build(f, map[string]string{"a.s": "\t.globl f\n\t.type f,@function\nf:\tnop\n\t.size f,.-f\ng:\tret\n"},
+	dir := fixture.Build(f, map[string]string{"a.s": "\t.globl f\n\t.type f,@function\nf:\tnop\n\t.size f,.-f\ng:\tret\n"},
 		"gcc -nostdlib -shared -Wl,--build-id=0x01,-z,noseparate-code,--hash-style=gnu -o out a.s",
 		"gcc -m32 -nostdlib -shared -Wl,--build-id=none,-z,noseparate-code -o narrow a.s")
 	for _, name := range []string{"out", "narrow"} {

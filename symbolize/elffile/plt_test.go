@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 const callerSource = `
@@ -40,7 +41,7 @@ func TestStubsOfTheLinkageTable(t *testing.T) {
 		for _, strip := range []string{"", "s"} {
 			t.Run(name+strip, func(t *testing.T) {
 				t.Parallel()
-				dir := build(t, map[string]string{"a.c": callerSource}, tt.compile)
+				dir := fixture.Build(t, map[string]string{"a.c": callerSource}, tt.compile)
 				out, err := exec.Command(tt.objdump, "-d", filepath.Join(dir, "out")).Output()
 				require.NoError(t, err)
 				if strip != "" {
@@ -73,7 +74,7 @@ func TestStubsOfTheLinkageTable(t *testing.T) {
 
 func TestStubsOfIndirectFunctionsAreNamedByThem(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"i.c": `
+	dir := fixture.Build(t, map[string]string{"i.c": `
 static int fast(void) { return 1; }
 static void *pick(void) { return fast; }
 static int work(void) __attribute__((ifunc("pick")));

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 func TestStartAndMainOfStrippedPrograms(t *testing.T) {
@@ -16,7 +17,7 @@ func TestStartAndMainOfStrippedPrograms(t *testing.T) {
 	for _, flags := range []string{"", "-no-pie -fno-pie", "-Wl,-z,now", "-fcf-protection=full", "-O2 -Wl,-z,noseparate-code", "-fno-asynchronous-unwind-tables"} {
 		t.Run(flags, func(t *testing.T) {
 			t.Parallel()
-			dir := build(t, map[string]string{"a.c": "#include <stdio.h>\nint main(int n, char **v) { return puts(v[n - 1]) + printf(\"%d\", n); }\n"},
+			dir := fixture.Build(t, map[string]string{"a.c": "#include <stdio.h>\nint main(int n, char **v) { return puts(v[n - 1]) + printf(\"%d\", n); }\n"},
 				"gcc "+flags+" -o whole a.c", "strip -o stripped whole")
 			want := map[string]elf.Symbol{}
 			e, err := elf.Open(filepath.Join(dir, "whole"))
@@ -52,7 +53,7 @@ func TestOtherEntryPointsAreNotStart(t *testing.T) {
 		// The code of _start, but what it calls is of the program's own.
 		"fake.s": "	.globl _start, main\n_start:	xor %ebp,%ebp\n	mov %rdx,%r9\n	pop %rsi\n	mov %rsp,%rdx\n	and $-16,%rsp\n	push %rax\n	push %rsp\n	xor %r8d,%r8d\n	xor %ecx,%ecx\n	lea main(%rip),%rdi\n	call *begin(%rip)\n	hlt\nmain:	.cfi_startproc\n	ret\n	.cfi_endproc\n	.data\nbegin:	.quad main\n",
 	}
-	dir := build(t, sources, "gcc -o other a.c -Wl,-e,other", "strip other", "gcc -nostdlib -o fake fake.s", "strip fake")
+	dir := fixture.Build(t, sources, "gcc -o other a.c -Wl,-e,other", "strip other", "gcc -nostdlib -o fake fake.s", "strip fake")
 	for _, name := range []string{"other", "fake"} {
 		names := named(symbolsOf(t, openFile(t, dir, name)))
 		assert.NotContains(t, names, "_start", name)

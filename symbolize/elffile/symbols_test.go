@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/flametel/flametel/symbolize/addr"
+	"github.com/flametel/flametel/symbolize/internal/fixture"
 )
 
 const (
@@ -168,7 +169,7 @@ func TestSweepAgreesWithTheRule(t *testing.T) {
 
 func TestSymbolsOutside(t *testing.T) {
 	t.Parallel()
-	dir := build(t, map[string]string{"a.c": "int a(void) { return 1; }\nint b(void) { return 2; }\nint c(void) { return 3; }\n"}, "gcc -O1 -shared -fPIC -o out a.c")
+	dir := fixture.Build(t, map[string]string{"a.c": "int a(void) { return 1; }\nint b(void) { return 2; }\nint c(void) { return 3; }\n"}, "gcc -O1 -shared -fPIC -o out a.c")
 	f := openFile(t, dir, "out")
 	all := symbolsOf(t, f)
 	b, ok := all.Find("b")
