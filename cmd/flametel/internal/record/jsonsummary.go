@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/flametel/flametel/cmd/flametel/internal/tally"
 	"github.com/flametel/flametel/cmd/flametel/internal/version"
 )
 
@@ -133,22 +134,12 @@ func (r *recording) printJSON(code int) error {
 func (r *recording) report(code int) *Report {
 	k := r.counted()
 	rep := &Report{
-		Version: version.Version, Command: valid8(r.Args), ExitCode: code, Ended: "time",
+		Version: version.Version, Command: valid8(r.Args), ExitCode: code,
 		Outputs: []Output{}, Phases: []Seconds{}, Top: []Function{}, Unknown: []Module{},
 		Seconds: r.covered(k).Seconds(), OwnCPUSeconds: OwnCPU().Seconds(),
 		Type: r.Types[0], Samples: k.Total, Stacks: k.Stacks(), Processes: k.Processes(),
 	}
-	switch {
-	case r.ended.err != nil:
-		rep.Ended = "error"
-	case r.ended.signal != nil:
-		rep.Ended = "signal"
-		if s, ok := r.ended.signal.(syscall.Signal); ok {
-			rep.Signal = s.String()
-		}
-	case r.command != nil && r.untilExit():
-		rep.Ended = "command"
-	}
+	rep.Ended, rep.Signal = r.why()
 	for _, o := range r.present() {
 		rep.Outputs = append(rep.Outputs, reported(o.path, o.kind()))
 		if files := o.files(); len(files) > 1 {
@@ -175,22 +166,43 @@ func (r *recording) report(code int) *Report {
 	for _, m := range shown.Unknown(jsonFunctions) {
 		rep.Unknown = append(rep.Unknown, Module{m.Name, m.Frames})
 	}
-	if a := k.Accounting; a != nil {
-		rep.Accounting = &Accounting{
-			Taken: a.Taken, Kept: a.Kept, LeftOut: a.LeftOut, Idle: a.Idle, Filtered: a.Filtered, Lost: a.Lost,
-			LostBy: map[string]int64{}, Missed: a.Missed, Frames: a.Frames, UnknownFrames: a.UnknownFrames,
-			UserStacks: a.UserStacks, CompleteStacks: a.CompleteStacks, IncompleteBy: map[string]int64{},
-			StandFor: a.StandFor, Error: a.Error(),
-			TruncatedStacks: a.TruncatedStacks, HertzAsked: a.Asked, HertzAchieved: a.Achieved, CPUs: a.CPUs,
-		}
-		for _, l := range a.LostBy() {
-			rep.Accounting.LostBy[l.Cause] = l.Count
-		}
-		for _, l := range a.IncompleteBy() {
-			rep.Accounting.IncompleteBy[l.Cause] = l.Count
-		}
+	if k.Accounting != nil {
+		rep.Accounting = accounted(k.Accounting)
 	}
 	return rep
+}
+
+// why says why the recording ended, and by which signal.
+func (r *recording) why() (ended, signal string) {
+	switch {
+	case r.ended.err != nil:
+		return "error", ""
+	case r.ended.signal != nil:
+		if s, ok := r.ended.signal.(syscall.Signal); ok {
+			signal = s.String()
+		}
+		return "signal", signal
+	case r.command != nil && r.untilExit():
+		return "command", ""
+	}
+	return "time", ""
+}
+
+func accounted(a *tally.Accounting) *Accounting {
+	out := &Accounting{
+		Taken: a.Taken, Kept: a.Kept, LeftOut: a.LeftOut, Idle: a.Idle, Filtered: a.Filtered, Lost: a.Lost,
+		LostBy: map[string]int64{}, Missed: a.Missed, Frames: a.Frames, UnknownFrames: a.UnknownFrames,
+		UserStacks: a.UserStacks, CompleteStacks: a.CompleteStacks, IncompleteBy: map[string]int64{},
+		StandFor: a.StandFor, Error: a.Error(),
+		TruncatedStacks: a.TruncatedStacks, HertzAsked: a.Asked, HertzAchieved: a.Achieved, CPUs: a.CPUs,
+	}
+	for _, l := range a.LostBy() {
+		out.LostBy[l.Cause] = l.Count
+	}
+	for _, l := range a.IncompleteBy() {
+		out.IncompleteBy[l.Cause] = l.Count
+	}
+	return out
 }
 
 // reported describes a file.
