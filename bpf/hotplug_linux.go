@@ -33,7 +33,7 @@ func NewHotplug() (*Hotplug, error) {
 	}
 	w, err := newWaiter(fd)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("listen for CPUs that come and go: %w", err)
 	}
 	return &Hotplug{fd: fd, waiter: w}, nil
 }
