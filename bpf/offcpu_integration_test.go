@@ -208,9 +208,9 @@ func TestOffCPUTellsPreemption(t *testing.T) {
 	}
 	tr := tracer(t, OffCPU(OffCPUOptions{}), pids...)
 	time.Sleep(100 * time.Millisecond)
+	began := time.Now() // a drain counts up to some moment in it
 	_, _, err := tr.Drain()
 	require.NoError(t, err)
-	began := time.Now()
 	time.Sleep(2 * time.Second)
 	samples, _, err := tr.Drain()
 	require.NoError(t, err)
