@@ -158,7 +158,7 @@ func testForcedColors(t *testing.T, b *browser) {
 	assert.NotEqual(t, "none", eval[string](tb, `getComputedStyle(document.querySelector('[data-ft=frames] rect')).stroke`), "and an outline")
 	assert.NotEqual(t, fill, eval[string](tb, `getComputedStyle(document.querySelector('[data-ft=frames] text')).fill`))
 	tb.searchFor("parse")
-	assert.Equal(t, "3px", eval[string](tb, `getComputedStyle(document.querySelector('[data-hit]')).strokeWidth`))
+	assert.Equal(t, "3px", eval[string](tb, `getComputedStyle(document.querySelector('rect[fill="#FFE14D"]')).strokeWidth`))
 }
 
 func testReducedMotion(t *testing.T, b *browser) {

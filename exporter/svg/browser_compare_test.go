@@ -52,7 +52,7 @@ func testComparisonColors(t *testing.T, b *browser) {
 		const label = Array.from(document.querySelectorAll('[data-ft=frames] text')).find(t => t.textContent === 'cache');
 		return y + height - line.getAttribute('stroke-width') / 2 - label.getAttribute('y');
 	})()`), 3.0, "the outline leaves the descent of the label alone")
-	assert.Less(t, differing(tb.shot(file, true), tb.shot(file, false), 190), 0.005)
+	assert.Less(t, differing(tb.shot(file, true), tb.shot(file, false), 190, 0), 0.005)
 }
 
 // testLegendFits looks for the end of the legend in narrow and wide windows.

@@ -201,7 +201,7 @@ func testSearchBox(t *testing.T, b *browser) {
 // hits returns the labels of the frames that are marked as found.
 func (b *tab) hits() []string {
 	b.t.Helper()
-	return eval[[]string](b, `Array.from(document.querySelectorAll('[data-ft=frames] rect[data-hit]')).map(r => r.nextElementSibling.textContent)`)
+	return eval[[]string](b, `Array.from(document.querySelectorAll('[data-ft=frames] rect[fill="#FFE14D"]')).map(r => r.nextElementSibling.textContent)`)
 }
 
 func testBadExpression(t *testing.T, b *browser) {

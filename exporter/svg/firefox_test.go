@@ -33,7 +33,8 @@ const key = name => document.querySelector('svg').dispatchEvent(new KeyboardEven
 (async () => {
 	await until(() => document.querySelector('[role=tree]'));
 	seen.all = labels();
-	texts().find(t => t.textContent === 'serve').previousElementSibling.dispatchEvent(new MouseEvent('click', { bubbles: true }));
+	const serve = texts().find(t => t.textContent === 'serve').previousElementSibling, r = serve.getBoundingClientRect();
+	serve.dispatchEvent(new MouseEvent('click', { bubbles: true, clientX: r.x + r.width / 2, clientY: r.y + r.height / 2 }));
 	seen.hint = part('hint').textContent;
 	const input = document.querySelector('input');
 	input.value = 'parse|query';

@@ -23,11 +23,11 @@ R [fill="#a33a00"]{fill:#ff9d66}
 R [data-ft=problem]{fill:#ff9d66}
 R [data-ft=crumb]{fill:#7cc0ff}
 R [stroke="#fff"]{stroke:#14181d}
-R rect[opacity="0.6"]{opacity:.8}
-R rect[fill="#E4E9F0"]{fill:#9AA7B8}
-R rect[fill="#F1F3F5"]{fill:#77828F}
-R rect[fill="#FBFBF8"]{fill:#BFC6CD}
-R rect[fill="#EEF0F2"]{fill:#A8B0B9}
+R [opacity="0.6"]{opacity:.8}
+R [fill="#E4E9F0"]{fill:#9AA7B8}
+R [fill="#F1F3F5"]{fill:#77828F}
+R [fill="#FBFBF8"]{fill:#BFC6CD}
+R [fill="#EEF0F2"]{fill:#A8B0B9}
 R [data-ft=ui] *{--page:#1d232a;--ink:#e6edf3;--line:#46515d;--soft:#2a323b;--link:#7cc0ff}
 `
 
@@ -38,8 +38,8 @@ R [data-ft=ui] *{--page:#1d232a;--ink:#e6edf3;--line:#46515d;--soft:#2a323b;--li
 const lightRules = `R:not(:root){overflow:visible}
 R [data-ft=ui] *{--page:#fff;--ink:#1b1f24;--line:#8a94a0;--soft:#eef1f4;--link:#0b57a4;box-sizing:border-box}
 R [data-ft=ui]{overflow:visible;overflow-anchor:none}
-R [data-ft=frames] text,R [data-ft=frames] path,R [data-ft=tip]{pointer-events:none}
-R [data-ft=frames] path{fill:none}
+R [data-ft=frames] text,R [data-ft=frames]>path,R [data-ft=tip]{pointer-events:none}
+R [data-ft=frames]>path{fill:none}
 R [role=tree],R [data-ft=crumb]{cursor:pointer}
 R [data-ft=crumb]{fill:` + inkLink + `}
 R [data-ft=matched],R [data-ft=problem]{font-weight:600}
@@ -74,15 +74,15 @@ R [role=treeitem]:focus{outline:none;stroke:#000;stroke-width:2.5}
 @media print{R [data-ft=ui],R [data-ft=tip]{display:none}
 R{background:#fff;fill:#000}
 R>[data-ft=page]{fill:#fff}
-R [data-ft=frames] rect{fill:#fff;stroke:#000;stroke-width:.5;opacity:1}
-R [data-ft=frames] rect[data-hit],R [data-ft=frames] rect[data-subject]{stroke-width:2.5}
+R [data-ft=frames] rect,R [data-ft=frames] g path{fill:#fff;stroke:#000;stroke-width:.5;opacity:1}
+R [data-ft=frames] [fill="` + colorMatch + `"],R [data-ft=frames] [data-subject]{stroke-width:2.5}
 R text{fill:#000}}
 @media (forced-colors:active){R{forced-color-adjust:none;fill:CanvasText;background:Canvas}
 R>[data-ft=page]{fill:Canvas}
-R [data-ft=frames] rect{fill:Canvas;stroke:CanvasText;stroke-width:1}
-R [data-ft=frames] rect[data-hit]{fill:Canvas;stroke:Highlight;stroke-width:3}
-R [data-ft=frames] rect[data-subject]{stroke-width:3}
-R [data-ft=frames] path{stroke:CanvasText}
+R [data-ft=frames] rect,R [data-ft=frames] g path{fill:Canvas;stroke:CanvasText;stroke-width:1}
+R [data-ft=frames] [fill="` + colorMatch + `"]{fill:Canvas;stroke:Highlight;stroke-width:3}
+R [data-ft=frames] [data-subject]{stroke-width:3}
+R [data-ft=frames]>path{stroke:CanvasText}
 R [data-ft=tip] rect{fill:Canvas;stroke:CanvasText}
 R text{fill:CanvasText;stroke:none}
 R [data-ft=ui] *{--page:Canvas;--ink:CanvasText;--line:CanvasText;--soft:Canvas;--link:LinkText}}

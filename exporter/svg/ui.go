@@ -19,10 +19,12 @@ type ui struct {
 	Palette  []string               `json:"palette"`
 	Legends  map[string][]colorStep `json:"legends"` // by way of colouring
 	Texts    map[string]string      `json:"texts"`
-	Keys     [][5]any               `json:"keys"`
+	Keys     [][4]any               `json:"keys"`
+	ByKey    map[string]string      `json:"byKey"` // actions
 	Compared *uiCompared            `json:"compared"`
 	About    string                 `json:"about"` // lines of provenance
 	Colors   map[string]any         `json:"colors"`
+	Outline  map[string]any         `json:"outline"` // of all frames, as attributes
 	Geometry map[string]any         `json:"geometry"`
 	Special  map[string]bool        `json:"special"` // names that are hatched
 	Worker   string                 `json:"worker"`
@@ -52,7 +54,7 @@ type uiCompared struct {
 
 func (d *drawing) ui() (string, error) {
 	u := ui{
-		Flame: d.opts.Layout == Flame, Unit: d.unit.steps(), Seconds: secondsPerSample(d.Graph), Weight: d.opts.Weight,
+		ByKey: map[string]string{}, Flame: d.opts.Layout == Flame, Unit: d.unit.steps(), Seconds: secondsPerSample(d.Graph), Weight: d.opts.Weight,
 		Marks: marks(), Palette: palette(), Legends: legends(), Texts: texts(), About: strings.Join(d.provenance(), "\n"), Worker: worker, Special: map[string]bool{
 			callgraph.NameTruncated: true, callgraph.NameFull: true,
 		},
@@ -72,9 +74,13 @@ func (d *drawing) ui() (string, error) {
 		if d.cmp == nil && strings.HasPrefix(k.Text, "comparison") {
 			continue
 		}
-		u.Keys = append(u.Keys, [5]any{k.Keys, k.Action, k.Text, k.OnFrame, shownKeys.Replace(k.Keys)})
+		u.Keys = append(u.Keys, [4]any{k.Action, k.Text, k.OnFrame, shownKeys.Replace(k.Keys)})
+		for key := range strings.FieldsSeq(k.Keys) {
+			u.ByKey[key] = k.Action
+		}
 	}
 	if c := d.cmp; c != nil {
+		u.Outline = map[string]any{"stroke": changeStroke, "stroke-width": 0.5}
 		u.Compared = &uiCompared{
 			Labels:  [2]string{display(c.Sides[0].Label), display(c.Sides[1].Label)},
 			Samples: [2]int64{c.Sides[0].Samples, c.Sides[1].Samples}, Normalized: c.Normalized,
@@ -140,6 +146,9 @@ func texts() map[string]string {
 		"calleesUp": ": callees above, callers below",
 		"escape":    " (Esc goes back)",
 		"resets":    " of all) · Esc resets the zoom",
+		"reset":     "Reset zoom",
+		"shares":    " of all, self ",
+		"copied":    "Copied: ",
 		"pick":      "Point at a frame first, or go to one with the arrow keys.",
 		"recursion": "recursion collapsed",
 		"group1":    "threads merged",

@@ -41,6 +41,7 @@ func each(rects, body string) string {
 		const list = ` + rects + `;
 		list.sort((a, b) => b.getBoundingClientRect().width - a.getBoundingClientRect().width);
 		const target = list[Math.min(list.length - 1, 2 + k * 3)];
+		const r = target.getBoundingClientRect(), at = { bubbles: true, clientX: r.x + r.width / 2, clientY: r.y + r.height / 2 };
 		` + body + `
 	}
 	return out; })()`
@@ -48,7 +49,7 @@ func each(rects, body string) string {
 
 func ours() steps {
 	const rects = `[...document.querySelectorAll('[data-ft=frames] rect')]`
-	const click = `target.dispatchEvent(new MouseEvent('click', { bubbles: true }))`
+	const click = `target.dispatchEvent(new MouseEvent('click', at))`
 	const key = `window.dispatchEvent(new KeyboardEvent('keypress', { key: '%s' }))`
 	search := `(async () => { const input = document.querySelector('input'), result = document.querySelector('[data-ft=matched]'), out = [];
 	for (const text of ['poll', 'read|write', '^std::', 'ctx', 'lock$', 'e']) {
@@ -64,7 +65,7 @@ func ours() steps {
 	return steps{"flametel", `document.querySelector('[role=tree]') !== null`, []step{
 		{"zoom", each(rects, `out.push(await after(() => `+click+`)); window.dispatchEvent(new KeyboardEvent('keypress', { key: '0' }));`)},
 		{"unzoom", each(rects, click+`; out.push(await after(() => `+fmt.Sprintf(key, "0")+`));`)},
-		{"hover", each(rects, `out.push((() => { const t = performance.now(); target.dispatchEvent(new PointerEvent('pointermove', { bubbles: true, clientX: 300, clientY: 300 })); return performance.now() - t; })());`)},
+		{"hover", each(rects, `out.push((() => { const t = performance.now(); target.dispatchEvent(new PointerEvent('pointermove', at)); return performance.now() - t; })());`)},
 		{"search", search},
 		{"bottom-up", each(rects, `out.push(await after(() => `+fmt.Sprintf(key, "r")+`));`)},
 	}}

@@ -5,14 +5,14 @@
 // unpacked, and if the browser lacks anything, the static layer stays as it is.
 (async () => {
   'use strict';
-  const page = document, root = page.currentScript && page.currentScript.ownerSVGElement;
+  const page = document, root = page.currentScript?.ownerSVGElement;
   const part = name => root.querySelector('[data-ft=' + name + ']');
   const packed = root && part('graph');
   if (!packed || !window.DecompressionStream) return;
 
   // A file of its own owns the window, a copy in a page only what it is asked.
   const standalone = page.documentElement === root;
-  const { abs, floor, max, min, sqrt } = Math;
+  const { abs, floor, max, min, round, sqrt } = Math;
 
   // set gives an element listeners, which are functions, and attributes.
   const set = (e, values) => {

@@ -7,7 +7,7 @@
     for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
     bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-  } catch (e) {
+  } catch {
     return; // damaged: the static layer is all there is
   }
 
@@ -52,8 +52,8 @@
   }
   for (let w = 0; w < own.length; w++) own[w] = column(count, Float64Array);
   for (let i = count - 1; i >= 0; i--) {
-    end[i] = end[i] || i + 1;
-    end[parent[i]] = end[parent[i]] || end[i];
+    end[i] ||= i + 1;
+    end[parent[i]] ||= end[i];
   }
   bytes = null;
 

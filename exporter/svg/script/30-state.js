@@ -6,7 +6,8 @@
   // the sandwich; x are hashes of functions left out; v and R are set for upside
   // down and collapsed recursion; g is what is merged, k the colouring, d the
   // theme; e hides what is gone, w swaps both profiles.
-  const initial = { z: '', r: '', s: '', i: '', m: '', x: '', v: '', R: '', g: '', k: '', d: '', e: '', w: '' };
+  const initial = {};
+  for (const key of 'zrsimxvRgkdew') initial[key] = '';
   const state = { ...initial };
 
   function save(push) {
@@ -14,7 +15,7 @@
     const text = Object.keys(state).filter(k => state[k]).map(k => k + '=' + encodeURIComponent(state[k])).join('&');
     try {
       history[push ? 'pushState' : 'replaceState'](null, '', '#' + text);
-    } catch (e) { /* a frame without an origin has no history */ }
+    } catch { /* a frame without an origin has no history */ }
   }
 
   function load() {
@@ -23,7 +24,7 @@
       const [key, value] = item.split('=');
       try {
         if (key in initial) state[key] = decodeURIComponent(value || '');
-      } catch (e) { /* not ours */ }
+      } catch { /* not ours */ }
     }
   }
 
@@ -103,7 +104,7 @@
     if (!nb || !na) return { ...c, real: before !== after };
     const [B, A] = totals.map(t => t[0]), xb = before / B * nb, xa = after / A * na, p = (xb + xa) / (nb + na);
     const z = compared.normalized ? c.delta / sqrt(p * (1 - p) * (1 / nb + 1 / na)) : (xa - xb) / sqrt(xa + xb);
-    return { ...c, real: Number.isFinite(z) && abs(z) >= compared.noise };
+    return { ...c, real: isFinite(z) && abs(z) >= compared.noise };
   }
 
   const signed = v => (v < 0 ? '' : '+') + (100 * v).toFixed(2);

@@ -65,6 +65,7 @@
 
   const nameOf = t => t.f < 0 ? 'all' : frames[t.f].name;
   const framesIn = t => t.down ? t.ids.reduce((n, i) => n + end[i] - i, 0) : t.ids.length;
+  const framesOf = kids => kids.reduce((n, k) => n + framesIn(k), 0);
   const pathTo = t => {
     const path = [];
     for (; t.up; t = t.up) path.unshift(t);

@@ -19,7 +19,7 @@
   const coloring = () => colorings.includes(state.k) ? state.k : colorings[0];
   
   // largest are the modules that have a colour of their own.
-  const largest = () => sums.largest = sums.largest || modules.first.map((f, m) => m)
+  const largest = () => sums.largest ||= modules.first.map((f, m) => m)
     .filter(m => frames[modules.first[m]].module)
     .sort((a, b) => last(figures(modules).self)[b] - last(figures(modules).self)[a] || a - b).slice(0, ui.palette.length);
 
@@ -111,7 +111,7 @@
 
   // plan returns the boxes of a pane that are at least so many pixels wide. Runs
   // of narrower siblings become one box with the number of frames in it.
-  const rounded = v => +v.toFixed(2);
+  const rounded = v => round(v * 100) / 100;
   function plan(pane, least) {
     const { from, to, t: zoom } = pane.view, scale = (width_ - 2 * geo.pad) / (to - from);
     // Callers of a very deep view take most of the height: show the last few.
@@ -168,53 +168,63 @@
     resize(two ? plans[0].rows + plans[1].rows - 1 : max(rows, plans[0].rows), flame && !two);
     // The row of the root, and whether the others stand above it.
     const base = two ? plans[upper].rows - 1 : flame ? rows - 1 : 0;
-    const content = page.createDocumentFragment(), paths = {}, hadFocus = layer.contains(page.activeElement), byKeys = layer.querySelector(':focus-visible');
+    const paths = {}, hadFocus = layer.contains(page.activeElement), byKeys = layer.querySelector(':focus-visible');
     const [was] = boxes;
     boxes = [];
+    layer.replaceChildren(plain);
     plans.forEach((p, i) => {
       const up = two ? i === upper : flame;
       for (const box of p.boxes) {
-        if (two && i && box.t === p.pane.tree && !box.kids) continue; // stands there already
+        const subject = two && !box.kids && box.t === p.pane.tree;
+        if (subject && i) continue; // stands there already
         box.y = geo.top + (base + (up ? -box.row : box.row)) * geo.step;
-        drawBox(content, box, paths);
+        drawBox(box, paths);
         boxes.push(box);
-        if (two && box.t === p.pane.tree) set(box.rect, { 'data-subject': '' });
+        if (subject) set(rectOf(box), { 'data-subject': '' });
       }
     });
     for (const { name, dash, width, stroke } of ui.marks) {
-      if (paths[name]) content.append(shape('path', { d: paths[name], stroke, 'stroke-width': width, 'stroke-dasharray': dash }));
+      if (paths[name]) layer.append(shape('path', { d: paths[name], stroke, 'stroke-width': width, 'stroke-dasharray': dash }));
     }
-    layer.replaceChildren(content);
+    paint();
     // The function in a sandwich stays where it is on the screen.
-    if (standalone && two && was && was.t === boxes[0].t) scrollBy(0, boxes[0].y - was.y);
+    if (standalone && two && was?.t === boxes[0].t) scrollBy(0, boxes[0].y - was.y);
     showFocus(hadFocus, byKeys);
     describe(plans);
   }
 
-  // blank is copied for each frame: setting attributes is most of the work.
-  const blank = shape('rect', { height: geo.size, rx: 2, ...compared && { stroke: '#8A94A0', 'stroke-width': 0.5 } });
+  // Frames with a label are elements of their own, and so is what gets the focus. The
+  // many others are parts of one path for each way to paint them, as the time that
+  // browsers take goes by the number of elements.
+  const plain = shape('g', {});
 
-  function drawBox(content, box, paths) {
-    const { t, x, y, w } = box, called = panes[1] && t.depth === 1 && !box.kids ? ' ' + percent(value(t), value(t.up)) : '', name = box.kids ? grouped(box.small = box.kids.reduce((n, k) => n + framesIn(k), 0)) + ' small' : nameOf(t);
-    const { fill, marks } = box.kids ? { fill: ui.colors.small, marks: [] } : look(t), shown = rounded(w > 2 ? w - 0.7 : w);
+  function drawBox(box, paths) {
+    const { t, x, y, w, kids } = box, { fill, marks } = kids ? { fill: ui.colors.small, marks: [] } : look(t);
+    const called = panes[1] && t.depth === 1 && !kids ? ' ' + percent(value(t), value(t.up)) : '';
+    const label = w > 20 && fit((kids ? grouped(framesOf(kids)) + ' small' : nameOf(t)) + called, w);
     box.fill = fill;
-    box.rect = set(blank.cloneNode(), { x, y, width: shown });
-    box.rect.box = box;
-    paint(box);
-    content.append(box.rect);
-    const label = fit(name + called, w);
-    if (label) content.append(shape('text', { x: x + geo.labelPad, y: y + 12 }, label));
+    box.shown = rounded(w > 2 ? w - 0.7 : w);
+    if (label) layer.append(rectOf(box), shape('text', { x: x + geo.labelPad, y: y + 12 }, label));
     if (w >= 6) for (const m of ui.marks) {
-      if (marks.includes(m.name)) paths[m.name] = (paths[m.name] || '') + `M${x + m.x} ${y + m.y}` + m.path.replace(/W/g, shown - m.less);
+      if (marks.includes(m.name)) paths[m.name] = (paths[m.name] || '') + `M${x + m.x} ${y + m.y}` + m.path.replace(/W/g, box.shown - m.less);
     }
   }
 
+  const rectOf = box => box.rect ||= layer.appendChild(shape('rect', {
+    x: box.x, y: box.y, width: box.shown, height: geo.size, rx: 2, fill: box.fill, ...ui.outline,
+  }));
+
   // paint marks what a search found and dims the rest, and callers of a zoom.
-  function paint({ rect, t, kids, fill, pane }) {
-    const hit = found && (kids ? kids.some(holdsHit) : t.f >= 0 && found.hits[t.f]);
-    const caller = !kids && t.depth < pane.view.t.depth;
-    set(rect, { fill: hit ? ui.colors.match : fill, opacity: caller || found && !hit ? 0.6 : 1 });
-    rect.toggleAttribute('data-hit', !!hit);
+  function paint() {
+    const paths = {};
+    for (const { t, kids, pane, rect, x, y, shown, fill: color } of boxes) {
+      const hit = found && (kids ? kids.some(holdsHit) : found.hits[t.f]), fill = hit ? ui.colors.match : color;
+      const opacity = found && !hit || !kids && t.depth < pane.view.t.depth ? 0.6 : 1, r = min(2, shown / 2), corner = `a${r} 2 0 0 1 `;
+      if (rect) set(rect, { fill, opacity });
+      else (paths[fill + opacity] ||= { ...ui.outline, fill, opacity, d: '' }).d +=
+        `M${x} ${y + 2}${corner}${r}-2H${x + shown - r}${corner}${r} 2v${geo.size - 4}${corner}-${r} 2H${x + r}${corner}-${r}-2z`;
+    }
+    plain.replaceChildren(...Object.values(paths).map(values => shape('path', values)));
   }
 
   // resize sets the height to so many rows. In a flame layout the root stays
@@ -257,7 +267,7 @@
   // sharesOf returns what a function takes, by itself and with all that it calls.
   function sharesOf(f) {
     const { total, self } = figures(functions), g = functions.of[f];
-    return percent(last(total)[g], all) + ' of all, self ' + percent(last(self)[g], all);
+    return percent(last(total)[g], all) + words.shares + percent(last(self)[g], all);
   }
 
   function crumb(pane, t, dx) {
@@ -300,12 +310,12 @@
   // reveal scrolls to the function in a sandwich, and to where one is in a flame, whose
   // root may be far below: there are many rows. turned: the picture just was.
   const reveal = turned => (panes[1] || standalone && (turned || isFlame())) &&
-    (boxOf(focus) || boxOf(panes[0].view.t) || boxes[0]).rect.scrollIntoView({ block: 'center' });
+    rectOf(boxOf(focus) || boxOf(panes[0].view.t) || boxes[0]).scrollIntoView({ block: 'center' });
 
   // choose changes the state and draws anew. outer is the zoom to go back to.
   let outer = ['', ''];
   function choose(changes) {
-    const moved = ['m', 'x', 'R', 'g', 'e', 'w'].some(k => k in changes), kept = focus && namesTo(focus);
+    const moved = [...'mxRgew'].some(k => k in changes), kept = focus && namesTo(focus);
     if ('m' in changes) {
       if (!state.m) outer = [state.z, state.r];
       [state.z, state.r] = changes.m ? ['', ''] : outer;

@@ -2,9 +2,9 @@
 
   const tip = shape('g', { 'data-ft': 'tip' });
 
-  function linesOf({ t, kids, small, pane }) {
+  function linesOf({ t, kids, pane }) {
     const v = valueOf(kids || [t]), share = (v, of) => amount(v) + ' (' + percent(v, of) + ')';
-    if (kids) return [plural(small, 'frame') + words.tooNarrow, share(v, all)];
+    if (kids) return [plural(framesOf(kids), 'frame') + words.tooNarrow, share(v, all)];
     const f = frames[t.f], out = [nameOf(t)], side = compared ? ' in ' + inOrder(compared.labels)[1] : '';
     const line = text => text && out.push(text);
     if (f) {
@@ -17,7 +17,7 @@
     if (zoomed(pane) && t.depth >= pane.view.t.depth) line(percent(v, value(pane.view.t)) + words.ofZoom);
     if (t.up) line(percent(v, value(t.up)) + ' of its ' + (t.down ? 'caller' : 'callee'));
     if (compared) line(labels() + ': ' + changeText(change(value(t, 0), v)));
-    if (f && f.kind < 4) {
+    if (f?.kind < 4) {
       const { total, self, nodes } = figures(functions), g = functions.of[t.f];
       line(`Everywhere${side}: ${share(last(total)[g], all)}, self ${share(last(self)[g], all)}, at ${plural(nodes[g], 'place')}`);
     }
@@ -51,11 +51,11 @@
   // frame that was clicked keeps the focus without a tooltip.
   function showFocus(take, byKeys) {
     for (const rect of layer.querySelectorAll('[role]')) for (const name of ['role', 'tabindex', 'aria-label', 'aria-level']) rect.removeAttribute(name);
-    const box = focus && boxOf(focus) || boxes[0];
+    const box = boxOf(focus) || boxes[0];
     for (let t = box.t; t; t = t.up) {
       const b = boxOf(t);
       if (!b) continue;
-      set(b.rect, { role: 'treeitem', 'aria-level': t.depth + 1, 'aria-label': b === box ? linesOf(b).join(', ') : nameOf(t) });
+      set(rectOf(b), { role: 'treeitem', 'aria-level': t.depth + 1, 'aria-label': b === box ? linesOf(b).join(', ') : nameOf(t) });
     }
     set(box.rect, { tabindex: 0, 'aria-selected': !!take });
     if (take) {
@@ -72,7 +72,7 @@
 
   // move goes to the nearest box in a direction.
   function move(key) {
-    const here = focus && boxOf(focus);
+    const here = boxOf(focus);
     if (!here) return focusOn(panes[0].view.t);
     const dy = { ArrowUp: -1, ArrowDown: 1 }[key] || 0, middle = here.x + here.w / 2;
     const next = boxes.filter(b => !b.kids && b.y === here.y + dy * geo.step &&

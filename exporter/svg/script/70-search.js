@@ -13,7 +13,7 @@
     let worker;
     const stop = result => {
       clearTimeout(timer);
-      if (worker) worker.terminate();
+      worker?.terminate();
       done(result);
     };
     const timer = setTimeout(stop, 2000);
@@ -22,7 +22,7 @@
       worker.onmessage = e => stop(e.data);
       worker.onerror = () => stop();
       worker.postMessage([text, flags, names]);
-    } catch (e) {
+    } catch {
       stop();
     }
   });
@@ -42,7 +42,7 @@
       let re, problem = '', results;
       try {
         re = RegExp(text, fold + 'u');
-      } catch (e) {
+      } catch {
         try {
           re = RegExp(text, fold);
         } catch (e) {
@@ -53,7 +53,7 @@
       else if (re) results = distinct.map(name => re.test(name));
       if (mine !== turn) return; // the reader went on typing
       if (!results) {
-        problem = problem || words.slow + words.plain;
+        problem ||= words.slow + words.plain;
         const plain = v => fold ? v.toLowerCase() : v;
         results = distinct.map(name => plain(name).includes(plain(text)));
       }
@@ -68,7 +68,7 @@
       next = { hits, inside, before, problem, functions: new Set(functions.of.filter((g, f) => hits[f])).size, at: -1 };
     }
     found = next;
-    boxes.forEach(paint);
+    paint();
     showFound();
   }
 
@@ -97,7 +97,7 @@
   }
 
   function showFound() {
-    const problem = found ? found.problem : '';
+    const problem = found?.problem || '';
     set(input, { 'aria-invalid': !!problem, title: problem || words.how });
     say(problem);
     result.textContent = '';
@@ -121,7 +121,7 @@
       const list = [], todo = [panes[0].tree];
       let budget = 20000;
       for (let t; budget-- && (t = todo.pop());) {
-        if (t.f >= 0 && found.hits[t.f]) list.push(t); else todo.push(...grow(t).filter(holdsHit));
+        if (found.hits[t.f]) list.push(t); else todo.push(...grow(t).filter(holdsHit));
       }
       Object.assign(found, { tree: panes[0].tree, list: list.sort((a, b) => b.w - a.w), more: todo.length > 0, at: by > 0 ? -1 : 0 });
     }

@@ -19,7 +19,7 @@
     clearTimeout(pending);
     startSearch(input.value);
   };
-  const resetButton = button('Reset zoom', () => act('reset'));
+  const resetButton = button(words.reset, () => act('reset'));
   const caseButton = button('Aa', () => setCase(), { title: words.case });
   const bar = html('div', { class: 'bar' }, resetButton, input, caseButton,
     button('‹', () => step(-1), { title: words.previous }), button('›', () => step(1), { title: words.next }),
@@ -65,8 +65,8 @@
 
   // showMenu lists all actions, or those on a frame.
   function showMenu(onFrame) {
-    const list = ui.keys.filter(k => !onFrame || k[3]);
-    openPanel('help', onFrame ? nameOf(focus).slice(0, 200) : words.keys, table([['Key'], ['Action']], list.map(([, name, text, , shown]) =>
+    const list = ui.keys.filter(k => !onFrame || k[2]);
+    openPanel('help', onFrame ? nameOf(focus).slice(0, 200) : words.keys, table([['Key'], ['Action']], list.map(([name, text, , shown]) =>
       row('td', [[html('kbd', {}, shown)], [button(text, () => {
         closePanel();
         act(name);
@@ -109,14 +109,14 @@
     const area = html('textarea', {});
     try {
       await navigator.clipboard.writeText(text);
-    } catch (e) {
+    } catch {
       area.value = text;
       bar.append(area);
       area.select();
       page.execCommand('copy');
       area.remove();
     }
-    say('Copied: ' + text.split('\n')[0].slice(-80));
+    say(words.copied + text.split('\n')[0].slice(-80));
   }
 
   // place puts what floats where the window is.

@@ -1,8 +1,8 @@
   // ---- Actions -----------------------------------------------------------
 
-  const cycle = (key, values, now = state[key]) => choose({ [key]: values[(values.indexOf(now) + 1) % values.length] });
+  const cycle = (key, values = ['', '1'], now = state[key]) => choose({ [key]: values[(values.indexOf(now) + 1) % values.length] });
   // target is the frame that a key or the menu is about, if there is one.
-  const target = least => focus && focus.f >= least && boxOf(focus) || say(words.pick);
+  const target = (least = -1) => focus?.f >= least && boxOf(focus) || say(words.pick);
 
   // By the names in keys.go.
   const actions = {
@@ -22,27 +22,24 @@
     reset: () => panes.forEach(pane => zoomed(pane) && zoomTo(pane, viewOf(pane.tree))),
     back: () => standalone && history.back(),
     move,
-    zoom: () => target(-1) && zoomTo(boxOf(focus).pane, viewOf(focus)),
-    copyName: () => target(-1) && copy(nameOf(focus)),
-    copyStack: () => target(-1) && copy(pathTo(focus).map(nameOf).join(';') + ' ' + value(focus) + '\n' + linesOf(boxOf(focus)).slice(1).join('\n')),
+    zoom: () => target() && zoomTo(boxOf(focus).pane, viewOf(focus)),
+    copyName: () => target() && copy(nameOf(focus)),
+    copyStack: () => target() && copy(pathTo(focus).map(nameOf).join(';') + ' ' + value(focus) + '\n' + linesOf(boxOf(focus)).slice(1).join('\n')),
     sandwich: () => target(0) && sandwich(focus.f),
     exclude: () => target(0) && choose({ x: [...state.x ? state.x.split('.') : [], id(nameOf(focus))].join('.') }),
     include: () => choose({ x: '' }),
-    table: () => showTable(panel && panel.name === 'table' ? modules : functions, compared ? '' : 'self'),
-    invert: () => cycle('v', ['', '1']),
+    table: () => showTable(panel?.name === 'table' ? modules : functions, compared ? '' : 'self'),
+    invert: () => cycle('v'),
     reverse: () => choose({ m: state.m === 'r' ? '' : 'r' }),
-    recursion: () => cycle('R', ['', '1']),
+    recursion: () => cycle('R'),
     group: () => cycle('g', ['', '1', '2']),
     color: () => cycle('k', colorings, coloring()),
     dark: () => cycle('d', ['', 'dark', 'light']),
-    elided: () => cycle('e', ['', '1']),
-    swap: () => cycle('w', ['', '1']),
+    elided: () => cycle('e'),
+    swap: () => cycle('w'),
     help: () => showMenu(),
   };
   const act = (name, key) => actions[name](key);
-
-  const byKey = {};
-  for (const [keys, name] of ui.keys) for (const key of keys.split(' ')) byKey[key] = name;
 
   // Characters are taken when they are typed, so that none gets into the box that
   // a key opens, whatever key a keyboard has it on.
@@ -50,7 +47,7 @@
     // The tooltip of what has the focus goes with it.
     if (!layer.contains(page.activeElement)) hideTip();
     const typed = event.type === 'keypress', key = event.key, control = event.ctrlKey || event.metaKey;
-    const name = byKey[(control ? 'C-' : '') + key];
+    const name = ui.byKey[(control ? 'C-' : '') + key];
     if (event.target === input) {
       if (key === 'Enter' && !typed) {
         if (state.s === input.value && found) step(event.shiftKey ? -1 : 1); else searchNow();
@@ -67,14 +64,18 @@
 
   let drag = null, queued = false;
   const pointAt = e => new DOMPoint(e.clientX, e.clientY).matrixTransform(root.getScreenCTM().inverse());
+  const boxAt = e => {
+    const { x, y } = pointAt(e);
+    return boxes.find(b => x >= b.x && x < b.x + b.shown && y >= b.y && y < b.y + geo.size);
+  };
   set(layer, {
     click: e => {
-      const box = e.target.box;
-      if (!box || drag && drag.moved) return;
+      const box = boxAt(e);
+      if (!box || drag?.moved) return;
       zoomTo(box.pane, box.kids ? { t: box.t, from: box.from, to: box.to } : viewOf(box.t));
     },
     pointermove: e => {
-      const box = e.target.box;
+      const box = boxAt(e);
       if (drag && e.buttons && abs(e.clientX - drag.x) > 4) {
         const { pane, view } = drag;
         drag.moved = true;
@@ -87,13 +88,14 @@
     },
     pointerleave: hideTip,
     pointerdown: e => {
-      const box = e.target.box;
+      const box = boxAt(e);
       drag = box && { pane: box.pane, view: box.pane.view, x: e.clientX };
     },
     contextmenu: e => {
-      if (!e.target.box || e.target.box.kids) return;
+      const box = boxAt(e);
+      if (!box || box.kids) return;
       e.preventDefault();
-      focus = e.target.box.t;
+      focus = box.t;
       showMenu(true);
     },
   });
@@ -117,7 +119,7 @@
     });
   }
   root.addEventListener('wheel', e => {
-    const pane = e.target.box ? e.target.box.pane : panes[0], { from, to } = pane.next || pane.view, scale = (to - from) / (width_ - 2 * geo.pad);
+    const { pane } = boxAt(e) || boxes[0], { from, to } = pane.next || pane.view, scale = (to - from) / (width_ - 2 * geo.pad);
     const zooms = e.ctrlKey || e.metaKey, by = e.deltaX || (e.shiftKey ? e.deltaY : 0);
     if (!zooms && !by) return;
     e.preventDefault();
