@@ -3,6 +3,7 @@ package svg
 import (
 	"fmt"
 	"strconv"
+	"sync"
 	"unicode/utf16"
 
 	"github.com/flametel/flametel/exporter/callgraph"
@@ -39,10 +40,21 @@ const (
 // apart; which one a function gets depends on its name.
 const shadeCount = 4
 
-// shades returns the colours that frames of a kind can have: its own, and that
-// mixed with white in steps of 3 %. That of JIT is mixed with black in steps of
-// 2 %: lighter, readers with deuteranopia take it for user code.
-func shades(k callgraph.Kind) []string {
+// shades returns the colours that frames of a kind can have.
+func shades(k callgraph.Kind) []string { return allShades()[k] }
+
+// allShades are made once, as each frame drawn needs those of its kind.
+var allShades = sync.OnceValue(func() (all [callgraph.Thread + 1][]string) {
+	for k := range all {
+		all[k] = mix(callgraph.Kind(k))
+	}
+	return all
+})
+
+// mix returns the colour of a kind, and that mixed with white in steps of 3 %.
+// That of JIT is mixed with black in steps of 2 %: lighter, readers with
+// deuteranopia take it for user code.
+func mix(k callgraph.Kind) []string {
 	base := color(k)
 	if !k.IsCode() {
 		return []string{base, base, base, base}
@@ -110,7 +122,7 @@ type mark struct {
 }
 
 // marks are in the order in which they are drawn.
-func marks() []mark {
+var marks = sync.OnceValue(func() []mark {
 	down := fmt.Sprintf("v%d", rowSize)
 	return []mark{
 		{"kernel", "", 2, "#7A4A00", 1, 0, down, 0},                      // along the left edge
@@ -121,7 +133,7 @@ func marks() []mark {
 		// Around, at the very edge, where it leaves the descent of the label alone.
 		{"new", "", 1, "#7A0000", 0.5, 0.5, fmt.Sprintf("hWv%dh-Wz", rowSize-1), 1},
 	}
-}
+})
 
 // markOf is the mark of a kind along its left edge; user code has none.
 func markOf(k callgraph.Kind) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"sync"
 
 	"github.com/flametel/flametel/exporter/callgraph"
 )
@@ -32,13 +33,13 @@ type colorScheme struct {
 
 // schemes are red and blue, and orange and blue. Readers with any deficiency of
 // colour vision tell more from less in both.
-func schemes() map[string]colorScheme {
+var schemes = sync.OnceValue(func() map[string]colorScheme {
 	less := [3]string{"#5E9FE6", "#98C4EF", "#CDE2F6"}
 	return map[string]colorScheme{
 		"change":        {[3]string{"#F0705A", "#F7A090", "#FBD3C9"}, less, colorSame},
 		"change-orange": {[3]string{"#F59A2E", "#F9BE75", "#FCE0BC"}, less, colorSame},
 	}
-}
+})
 
 const (
 	defaultScheme = "change"
