@@ -70,6 +70,17 @@ func (m *image) isSigreturn(off addr.Offset) bool {
 	return false
 }
 
+// inSigreturn tells whether a thread that is at an offset returns from a signal
+// handler: it is in that code, or in the kernel, which the end of it calls.
+func (m *image) inSigreturn(off addr.Offset) bool {
+	for _, o := range m.sigreturns {
+		if off >= o && off-o <= sigreturnBytes {
+			return true
+		}
+	}
+	return false
+}
+
 // imageOf returns the image of an object and reads it if need be. It returns
 // nil if reading takes too long; a later call may find it done.
 func (s *Symbolizer) imageOf(o *Object) *image {

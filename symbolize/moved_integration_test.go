@@ -147,6 +147,10 @@ int main(void) {
 		assert.Equal(t, "interrupted", name(frames[0]))
 		assert.True(t, strings.HasPrefix(name(frames[1]), "__restore"), "%s: %s", file, name(frames[1]))
 		assert.Equal(t, "interrupted", name(frames[2]), "the first byte of a function is no return address here")
+		// The handler has returned, and the kernel is about to be asked to go on.
+		frames = s.User(p, []addr.Virtual{addr.Virtual(restorer) + 7, addr.Virtual(pc)}, nil)
+		assert.True(t, strings.HasPrefix(name(frames[0]), "__restore"), "%s: %s", file, name(frames[0]))
+		assert.Equal(t, "interrupted", name(frames[1]), file)
 		frames = s.User(p, []addr.Virtual{addr.Virtual(pc), addr.Virtual(pc)}, nil)
 		assert.NotEqual(t, "interrupted", name(frames[1]), "as a return address it is that of the function before")
 	}
@@ -188,6 +192,8 @@ func main() {
 		assert.Equal(t, "main.main", name(frames[0]), file)
 		assert.Equal(t, "runtime.sigreturn__sigaction", name(frames[1]), file)
 		assert.Equal(t, "main.main", name(frames[2]), "%s: the first byte of a function is no return address here", file)
+		frames = s.User(p, []addr.Virtual{restorer + 7, interrupted}, nil)
+		assert.Equal(t, "main.main", name(frames[1]), "%s: the handler has returned", file)
 		frames = s.User(p, []addr.Virtual{interrupted, interrupted}, nil)
 		assert.NotEqual(t, "main.main", name(frames[1]), "%s: as a return address it is that of the function before", file)
 	}

@@ -24,6 +24,8 @@ const (
 	maxSigreturnScan = 16 << 20
 	maxGoScan        = 128 << 20
 	maxSigreturns    = 4
+	// sigreturnBytes is the length of such code, 8 or 9 on all architectures.
+	sigreturnBytes = addr.Offset(len(rtSigreturn))
 )
 
 // findSigreturns returns where the code lies to which signal handlers return:

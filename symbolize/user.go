@@ -163,7 +163,7 @@ func (s *Symbolizer) fileFrame(o *Object, off addr.Offset, img *image, reason Re
 			bytes += s.name(o, img, f, off)
 		}
 	}
-	if img != nil && img.isSigreturn(off) {
+	if img != nil && img.inSigreturn(off) {
 		f.interrupted = true
 		if len(f.Lines) == 0 {
 			f.Lines, f.Reason = restorerLines, ReasonNone
