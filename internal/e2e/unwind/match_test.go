@@ -45,8 +45,10 @@ func matchParts(parts, frames []string) (whole, beginning bool) {
 	return false, false
 }
 
-// isCalled tells whether a frame has a name as a calls has it.
+// isCalled tells whether a frame has a name as a calls has it, or is on the way to
+// what has.
 func isCalled(name, frame string) bool {
+	frame = strings.TrimSuffix(frame, "@plt")
 	begin, open := strings.CutSuffix(name, "*")
 	return frame == name || open && len(frame) > len(begin) && strings.HasPrefix(frame, begin)
 }
@@ -70,6 +72,8 @@ type expectation struct {
 	// chains are the calls that there are. Every stack must be the beginning of
 	// one of them.
 	chains []calls
+	// lone are functions that may stand alone, without what began their thread.
+	lone []string
 	// whole is how many of the stacks, of those that are not in the C library's
 	// start, have to be a whole chain, 0 to 1.
 	whole float64
@@ -86,7 +90,8 @@ func (e expectation) check(t *testing.T, list stacks) {
 	e.checkBy(t, list, func(s *stack) (whole, beginning bool) {
 		body := s.body()
 		if len(body) == len(s.frames) {
-			return false, false // it must begin where a thread does
+			// It must begin where a thread does.
+			return false, len(body) == 1 && slices.Contains(e.lone, body[0])
 		}
 		return e.match(body)
 	})

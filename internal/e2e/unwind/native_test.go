@@ -95,7 +95,10 @@ func TestUnusualStacks(t *testing.T) {
 			c("jump", "-fno-optimize-sibling-calls", exactly(0.7, "main a b c spin", "main a b c longjmp|__longjmp|_longjmp|__libc_siglongjmp|____longjmp_chk|_longjmp_unwind|?libc.so.6 ...", "main __sigsetjmp|_setjmp|__sigjmp_save|setjmp|?libc.so.6"))
 			c("threads", "-pthread", exactly(0.9, "worker a spin"))
 			c("threads_alone", "-pthread", exactly(0.9, "worker a spin"), "main ends")
-			c("coroutine", "", exactly(0.7, "entry x y spin", "entry x y swapcontext|swapcontext@plt|?libc.so.6 ..."))
+			coroutine := exactly(0.7, "entry x y spin", "entry x y swapcontext|?libc.so.6 ...")
+			// Where it has changed the stack, it is described as before.
+			coroutine.lone = []string{"swapcontext", "?libc.so.6"}
+			c("coroutine", "", coroutine)
 		}
 	}
 	for _, name := range []string{"threads_musl", "signal_musl"} {
@@ -180,7 +183,7 @@ func TestLinkageTables(t *testing.T) {
 		programs = append(programs, program{
 			name:        name,
 			build:       "gcc -O2 -shared -fPIC -o lib" + name + ".so $S/tiny.c && " + compile("gcc", name, "linkage.c", "-O2", noFP, flags) + " -L. -l" + name,
-			expectation: exactly(0.01, "main a tiny|small|tiny@plt|small@plt|?"+calls(name)),
+			expectation: exactly(0.01, "main a tiny|small|?"+calls(name)),
 		})
 	}
 	runAll(t, enoughSamples, programs)
