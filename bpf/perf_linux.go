@@ -1,6 +1,7 @@
 package bpf
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"unsafe"
@@ -14,6 +15,7 @@ import (
 type clock struct {
 	fd   int
 	link *link.RawLink // nil on kernels before 5.15, where the event holds the program
+	ran  uint64        // nanoseconds, up to the last call of runs
 }
 
 // openClock starts sampling a CPU. The clock runs with a fixed period, not
@@ -65,6 +67,16 @@ func (c *clock) attach(program *ebpf.Program) error {
 		return err
 	}
 	return unix.IoctlSetInt(c.fd, unix.PERF_EVENT_IOC_SET_BPF, program.FD())
+}
+
+// runs tells whether the clock has gone on since the last call; the first call may
+// say so of one that has stopped before.
+func (c *clock) runs() bool {
+	var count [8]byte
+	n, err := unix.Read(c.fd, count[:])
+	before := c.ran
+	c.ran = binary.NativeEndian.Uint64(count[:])
+	return err == nil && n == len(count) && c.ran != before
 }
 
 func (c *clock) close() {

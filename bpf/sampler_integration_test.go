@@ -427,6 +427,26 @@ func TestRestartsAStoppedClock(t *testing.T) {
 	}, patience, 200*time.Millisecond)
 }
 
+// The ticks of an idle CPU may be left out, which is no reason to replace its clock.
+func TestClockWithoutTicksIsKept(t *testing.T) {
+	s := sampler(t, Options{Frequency: 1})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	none := make([]uint64, 1<<10)
+	for range 3 {
+		restarted, err := s.restartStopped(none, time.Hour)
+		require.NoError(t, err)
+		require.Empty(t, restarted)
+		time.Sleep(time.Millisecond)
+	}
+	require.NoError(t, unix.IoctlSetInt(s.clocks[0].fd, unix.PERF_EVENT_IOC_DISABLE, 0))
+	_, err := s.restartStopped(none, time.Hour)
+	require.NoError(t, err)
+	restarted, err := s.restartStopped(none, time.Hour)
+	require.NoError(t, err)
+	require.Equal(t, []int{0}, restarted)
+}
+
 func TestCloseReleasesEverything(t *testing.T) {
 	var all []ebpf.ProgramID
 	for range 5 {

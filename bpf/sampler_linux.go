@@ -104,8 +104,8 @@ func (s *Sampler) SyncCPUs() error {
 
 // restartStopped reopens the clocks that have not ticked since the last call.
 // A CPU that went away and came back between two looks at the list of CPUs
-// leaves its event behind, dead. The clock ticks on idle CPUs as well, so a
-// CPU without ticks for many periods has no clock.
+// leaves its event behind, dead. A hypervisor may leave out the ticks of an idle
+// CPU, but not the time: a clock without ticks for many periods is asked.
 func (s *Sampler) restartStopped(takenByCPU []uint64, sinceLast time.Duration) (restarted []int, err error) {
 	const patience = 20 // periods without a tick; scheduling of a VM may swallow a few
 	if sinceLast < patience*time.Duration(s.opts.periodNanos()) {
@@ -117,7 +117,7 @@ func (s *Sampler) restartStopped(takenByCPU []uint64, sinceLast time.Duration) (
 		}
 		before, known := s.ticks[cpu]
 		s.ticks[cpu] = takenByCPU[cpu]
-		if !known || before != takenByCPU[cpu] {
+		if !known || before != takenByCPU[cpu] || s.clocks[cpu].runs() {
 			continue
 		}
 		s.clocks[cpu].close()
