@@ -42,6 +42,20 @@ func withFiles(t *testing.T, args ...string) *program {
 	return p
 }
 
+// A picture that is brought up to date again and again says once what it was.
+func TestConvertAgain(t *testing.T) {
+	t.Parallel()
+	p := withFiles(t, "convert", "before.folded", "-o", "out.svg")
+	require.Zero(t, p.run(), "%s", p.stderr.String())
+	for range 2 {
+		again := flametel(t, "samples", "convert", "out.svg", "-o", "new.svg")
+		again.Dir = p.Dir
+		require.Zero(t, again.run(), "%s", again.stderr.String())
+		require.NoError(t, os.Rename(filepath.Join(p.Dir, "new.svg"), filepath.Join(p.Dir, "out.svg")))
+	}
+	assert.Equal(t, 1, strings.Count(p.file("out.svg"), `"name":"Converted from","value":"out.svg"`))
+}
+
 func TestFileTranscripts(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

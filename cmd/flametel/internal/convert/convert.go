@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/flametel/flametel/cmd/flametel/internal/figures"
@@ -112,7 +113,7 @@ func Run(s *profiles.Streams, o *Options) (samples int64, err error) {
 		return format.Write(w, graphs, &formats.WriteOptions{
 			Title: title, Default: shown, Layout: svg.Layout(o.Layout), MaxBytes: SVGSize(o.MaxMiB),
 			NoAnnotations: o.NoAnnotations, Modules: o.Modules,
-			Facts: append(p.Facts, svg.Fact{Name: "Converted from", Value: profiles.Label(o.Input)}),
+			Facts: withOrigin(p.Facts, profiles.Label(o.Input)),
 		})
 	})
 	if err != nil {
@@ -127,6 +128,15 @@ func Run(s *profiles.Streams, o *Options) (samples int64, err error) {
 		s.Messages.Printf("wrote %s: %s; read as %s", profiles.Written(o.Output), strings.Join(what, ", "), p.Format.Name)
 	}
 	return samples, nil
+}
+
+// withOrigin adds what a profile was converted from to its facts, which may have it.
+func withOrigin(facts []svg.Fact, input string) []svg.Fact {
+	origin := svg.Fact{Name: "Converted from", Value: input}
+	if slices.Contains(facts, origin) {
+		return facts
+	}
+	return append(facts, origin)
 }
 
 // Amount writes a total with what it is of: cpu 1,234 samples.
