@@ -88,12 +88,15 @@ func TestStreamTellsReads(t *testing.T) {
 
 func TestStreamTellsWaits(t *testing.T) {
 	t.Parallel()
-	f := startFixture(t, "sleeps", "20", "3000")
+	// Much longer than a program may be held up on its way to sleep, by others and by
+	// a hypervisor: naps would be shorter by that.
+	f := startFixture(t, "sleeps", "20", "30000")
 	s := stream(t, StreamOptions{Family: StreamWaits, MinDuration: 2 * time.Millisecond}, f.pid())
 	took := f.do(t)
 	var naps int
 	var slept time.Duration
 	for _, e := range told(t, s) {
+		t.Logf("wait of %v, detail %#x", e.Duration, e.Detail)
 		require.GreaterOrEqual(t, e.Duration, 2*time.Millisecond)
 		preempted := e.Detail&OffCPUPreempted != 0 // on the way into the call or out of it
 		if e.Detail&OffCPUInCall != 0 && uint32(e.Detail) == unix.SYS_CLOCK_NANOSLEEP && !preempted {
